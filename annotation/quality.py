@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from annotation.errors import SettingsError
-from annotation.scale import CLSS
+from annotation.scale import CLSS, Scale
 
 LONGEST_INTERVAL = 1000
 MOST_TRAINING_PAIRS = 500
@@ -21,7 +21,7 @@ MOST_CHECKS_LOOKED_AT = 100
 
 @dataclass(frozen=True, slots=True)
 class QualitySettings:
-    """Distances are in points of the scale, 0 to 4 in steps of 0.25."""
+    """Distances are in points; the usual ones are an eighth and a quarter of the scale's range, here of 4."""
 
     training_distance: Decimal = Decimal("0.5")
     """A training grade so far from the known one, or nearer, is accepted."""
@@ -39,8 +39,19 @@ class QualitySettings:
     block_of: int = 0
 
 
-def check_quality_settings(settings: QualitySettings) -> QualitySettings:
-    """The settings themselves.
+_TRAINING_SHARE, _CHECK_SHARE = Decimal("0.125"), Decimal("0.25")
+"""Of the range of the scale: 0.5 and 1 of 0 to 4."""
+
+
+def usual_quality(scale: Scale) -> QualitySettings:
+    """What a project of that scale begins with."""
+    return QualitySettings(
+        training_distance=scale.share(_TRAINING_SHARE), check_distance=scale.share(_CHECK_SHARE)
+    )
+
+
+def check_quality_settings(settings: QualitySettings, scale: Scale = CLSS) -> QualitySettings:
+    """The settings themselves; `scale` is the project's.
 
     Raises:
         SettingsError: one of them cannot be used.
@@ -49,9 +60,9 @@ def check_quality_settings(settings: QualitySettings) -> QualitySettings:
         ("training", settings.training_distance),
         ("check", settings.check_distance),
     ):
-        if not CLSS.allows(distance):
+        if not (distances := scale.distances).allows(distance):
             raise SettingsError(
-                f"The accepted distance of {what} grades is 0 to 4 in steps of {CLSS.step}, not {distance}."
+                f"The accepted distance of {what} grades is {distances.text}, not {distance}."
             )
     if not 0 <= settings.pass_percent <= 100:
         raise SettingsError(f"The pass mark is 0 to 100 percent, not {settings.pass_percent}.")

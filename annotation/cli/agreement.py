@@ -23,7 +23,6 @@ from annotation.cli.options import (
 from annotation.quality import describe_excluded
 from annotation.reliability.planning import DEFAULT_WIDTH, NARROWEST, WIDEST, plan_sentences, plan_to_json
 from annotation.reliability.report import (
-    BUCKET_NAMES,
     AgreementReport,
     Part,
     agreement_to_json,
@@ -231,7 +230,7 @@ def _show_grades(report: AgreementReport) -> None:
         rows = [
             (part.name, *(share_text(share, 1) for share in shares(part.buckets) or ())) for part in parts
         ]
-        show_table(("Share of grades", *BUCKET_NAMES), rows, right=BUCKET_NAMES)
+        show_table(("Share of grades", *report.bucket_names), rows, right=report.bucket_names)
 
 
 def _part_cells(part: Part) -> Sequence[str]:

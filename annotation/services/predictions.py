@@ -26,11 +26,19 @@ from annotation.files.predictions import read_bundle
 from annotation.gold import Reason
 from annotation.predictions import TYPE, PooledPhrase, PredictedDocument, QueueOrder, Run, pair_name, pool
 from annotation.relevance import GradedDocument, GradedPhrase, JudgedPool
+from annotation.scale import CLSS
 from annotation.services.audit import PROJECT_CHANGED, record
 from annotation.services.gold import pairs_with_grades, standing_in
 from annotation.services.imports import PairImporter
 from annotation.services.known_pairs import known_prints
-from annotation.services.project_rows import as_project, find_project, order_of, reorder, usual_order
+from annotation.services.project_rows import (
+    as_project,
+    find_project,
+    order_of,
+    reorder,
+    scale_of,
+    usual_order,
+)
 from annotation.services.sign_in import address_key, token_hash
 from annotation.services.transactions import insert_rows, is_among
 from annotation.services.users import id_of
@@ -249,6 +257,11 @@ class SendService:
         """
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
+            if (scale := scale_of(project)) != CLSS:
+                raise ImportFileError(
+                    f"{project.name} grades {scale.text}, and predicted keyphrases are graded {CLSS.text}: "
+                    "make a project with that scale."
+                )
             if TYPE not in project.types:
                 _add_type(session, project, self._clock(), by)
             sending = _Sending(session, project, self._clock)
@@ -497,7 +510,7 @@ def _phrases(session: Session, project: Project) -> tuple[dict[int, list[GradedP
     found: dict[int, list[GradedPhrase]] = defaultdict(list)
     settings, undecided = as_project(project).settings, 0
     for row in rows:
-        standing = standing_in(row)
+        standing = standing_in(row, settings.scale)
         undecided += standing.reason(settings) is Reason.NOT_ADJUDICATED
         grade = standing.gold(settings)
         phrase = GradedPhrase(row.id, row.external_id, row.right, row.is_present, grade)

@@ -52,11 +52,12 @@ from annotation.errors import (
     NotFoundError,
     TrainingPairsError,
 )
+from annotation.scale import Scale
 from annotation.sense_pairs import senses_from_json
-from annotation.services.project_rows import IN_USE, is_fully_rated
+from annotation.services.project_rows import IN_USE, is_fully_rated, scale_of
 from annotation.services.transactions import per_system
 from annotation.services.users import consent_lacking, lacks_consent, roles_of
-from annotation.types import Role, from_quarters
+from annotation.types import Role
 from db.models import (
     Assignment,
     Comment,
@@ -239,10 +240,12 @@ _MY_STATE: Select[Any] = (
     .correlate(PROJECTS)
 )
 _HAS_SET_ASIDE = exists().where(_EXCLUSIONS.c.project_id == PROJECTS.c.id, _EXCLUSIONS.c.rater_id == RATER)
+SCALE_COLUMNS = (PROJECTS.c.scale_step, PROJECTS.c.scale_low, PROJECTS.c.scale_high)
 _CONTEXT_COLUMNS = (
     PROJECTS.c.id.label("project_id"),
     PROJECTS.c.name.label("project_name"),
     PROJECTS.c.step_quarters,
+    *SCALE_COLUMNS,
     PROJECTS.c.may_revise,
     PROJECTS.c.lease_minutes,
     PROJECTS.c.most_per_rater,
@@ -302,8 +305,9 @@ def _context_of(connection: Connection, row: AnyRow, rater_id: int) -> RaterCont
     if not row.is_rater:
         grades = connection.scalar(_GRADES_HERE, {"project": row.project_id, "rater": rater_id})
         raise AccessError(_describe_no_rater(row.project_name, grades or 0))
-    step = from_quarters(row.step_quarters)
-    project = RaterProject(row.project_id, row.project_name, step, row.may_revise)
+    scale = scale_of(row)
+    step = scale.from_steps(row.step_quarters)
+    project = RaterProject(row.project_id, row.project_name, step, row.may_revise, scale)
     return RaterContext(
         project,
         rater_id,
@@ -479,9 +483,9 @@ def as_pair(row: AnyRow) -> PairForRater:
     )
 
 
-def _as_graded_pair(row: AnyRow) -> PairForRater:
+def _as_graded_pair(row: AnyRow, scale: Scale) -> PairForRater:
     """The pair in a row that has `PAIR_COLUMNS`, and quarters and updated_at, both empty without a grade."""
-    grade = None if row.quarters is None else from_quarters(row.quarters)
+    grade = None if row.quarters is None else scale.from_steps(row.quarters)
     return replace(as_pair(row), grade=grade, rated_at=row.updated_at)
 
 
@@ -491,9 +495,10 @@ _GRADED = select(*PAIR_COLUMNS, RATINGS.c.quarters, RATINGS.c.updated_at).select
 _ONE = _GRADED.where(PAIRS.c.id == bindparam("pair"))
 
 
-def read_graded_pair(connection: Connection, pair_id: int, rater_id: int) -> PairForRater:
+def read_graded_pair(connection: Connection, pair_id: int, context: RaterContext) -> PairForRater:
     """The pair with the rater's grade and comment; whether it is theirs was asked before."""
-    return _as_graded_pair(connection.execute(_ONE, {"pair": pair_id, "rater": rater_id}).one())
+    row = connection.execute(_ONE, {"pair": pair_id, "rater": context.rater_id}).one()
+    return _as_graded_pair(row, context.project.scale)
 
 
 _LAST_GRADED = (
@@ -532,7 +537,7 @@ def recent_pairs(connection: Connection, context: RaterContext, limit: int) -> t
     wanted = {**context.parameters, "limit": limit}
     rows = [row for search in (_LAST_GRADED, _LAST_SKIPPED) for row in connection.execute(search, wanted)]
     rows.sort(key=lambda row: row.answered_at, reverse=True)
-    return tuple(_as_graded_pair(row) for row in rows[:limit])
+    return tuple(_as_graded_pair(row, context.project.scale) for row in rows[:limit])
 
 
 _COMMENT_COLUMNS = ("text", "is_flagged", "updated_at")

@@ -34,14 +34,13 @@ from annotation.assignment import PairForRater, Progress, Saved
 from annotation.errors import AssignmentError
 from annotation.files.gold_files import RatingFormat, SingleRating, rating_lines
 from annotation.gold import RaterColumns, anonymous_label, label_key
-from annotation.scale import Scale
 from annotation.sense_pairs import senses_from_json
 from annotation.senses import PairSenses
 from annotation.services.assignment import AssignmentService, make_room, progress_of, read_checks, recount
 from annotation.services.audit import record
 from annotation.services.excluded_ratings import ExclusionService
 from annotation.services.numbering import NumberService, keep_exported, names_of, rater_ids
-from annotation.services.project_rows import IN_USE, find_project, of_pair_in_use
+from annotation.services.project_rows import IN_USE, find_project, of_pair_in_use, scale_in
 from annotation.services.rater_queue import (
     ASSIGNMENTS,
     CHANGES,
@@ -58,7 +57,7 @@ from annotation.services.rater_queue import (
     recent_pairs,
 )
 from annotation.services.transactions import STREAMED_AT_ONCE, beginning_of, count_where
-from annotation.types import Clock, SkipReason, from_quarters, to_quarters, utcnow
+from annotation.types import Clock, SkipReason, utcnow
 from annotation.wording import LONG_BEGINNING, LONGEST_COMMENT, beginning, normalise_note
 from db import Database
 from db.models import Comment, Pair, Project, Rating, RatingChange, Skip, User
@@ -141,7 +140,7 @@ class RatingService:
             row, context = lock_own_pair(connection, pair_id, rater_id, self._clock())
             context.check_may_work()
             now = self._clock()  # once the pair is locked: a decision made meanwhile was made before
-            quarters = to_quarters(Scale(context.project.step).check(grade))
+            quarters = context.project.scale.to_steps(context.project.grades.check(grade))
             is_new = row.rating_id is None
             if row.quarters != quarters:
                 whose = {"project": row.keeper_id, "pair": row.id, "rater": rater_id}
@@ -195,8 +194,8 @@ class RatingService:
             AssignmentError: the pair was never theirs.
         """
         with self._database.reading() as session:
-            read_own_pair(session.connection(), pair_id, rater_id, self._clock())
-            return read_graded_pair(session.connection(), pair_id, rater_id)
+            _, context = read_own_pair(session.connection(), pair_id, rater_id, self._clock())
+            return read_graded_pair(session.connection(), pair_id, context)
 
     def recent(self, project_id: int, rater_id: int, limit: int = RECENT) -> tuple[PairForRater, ...]:
         """What the rater graded or skipped last, newest first; a skipped pair has no grade.
@@ -248,14 +247,14 @@ def _check_place(connection: Connection, row: AnyRow, context: RaterContext) -> 
 
 def _check_revision(connection: Connection, row: AnyRow, context: RaterContext) -> None:
     """Refuse another grade where the first is final, or the rater may have seen those of others."""
+    given = context.project.scale.from_steps(row.quarters)
     if not context.project.may_revise:
         raise AssignmentError(
-            f"You graded this pair {from_quarters(row.quarters)}, and this project keeps the first grade: "
-            "go on with the next pair."
+            f"You graded this pair {given}, and this project keeps the first grade: go on with the next pair."
         )
     if not row.is_check and connection.scalar(select(may_have_seen_grades(row.id, context.rater_id))):
         raise AssignmentError(
-            f"You graded this pair {from_quarters(row.quarters)}, and could look at others' grades of it "
+            f"You graded this pair {given}, and could look at others' grades of it "
             "since: that grade stays, go on with the next pair."
         )
 
@@ -494,6 +493,7 @@ class RatingExportService:
 
 def _ratings(session: Session, project_id: int, labels: dict[int, str]) -> Iterator[SingleRating]:
     """In the order of import, those of a pair by what stands for their raters."""
+    scale = scale_in(session, project_id)
     given = (
         select(
             RatingChange.pair_id,
@@ -528,7 +528,7 @@ def _ratings(session: Session, project_id: int, labels: dict[int, str]) -> Itera
                 row.external_id,
                 row.type,
                 labels[row.rater_id],
-                from_quarters(row.quarters),
+                scale.from_steps(row.quarters),
                 row.seconds,
                 row.at,
                 row.times - 1,

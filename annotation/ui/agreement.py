@@ -17,7 +17,6 @@ from annotation.quality import describe_excluded
 from annotation.reliability.planning import DEFAULT_WIDTH, Plan, plan_sentences
 from annotation.reliability.raters import FEWEST_IN_WINDOW, MOST_WINDOWS
 from annotation.reliability.report import (
-    BUCKET_NAMES,
     SHOWN_CHARACTERS,
     AgreementReport,
     Part,
@@ -100,11 +99,12 @@ def grades_table(report: AgreementReport) -> Table:
     """What part of the grades of each type is in each bucket, as in the task paper's Figure 1."""
     parts = [*((label, part) for label, part in type_parts(report)), ("all types", report.whole)]
     rows = tuple(
-        (label, *(shares(part.buckets) or (None,) * len(BUCKET_NAMES)), part.ratings) for label, part in parts
+        (label, *(shares(part.buckets) or (None,) * len(report.bucket_names)), part.ratings)
+        for label, part in parts
     )
     columns = (
         Column("Type", text=True),
-        *(Column(name, 1, percent=True) for name in BUCKET_NAMES),
+        *(Column(name, 1, percent=True) for name in report.bucket_names),
         Column("Grades"),
     )
     return Table("grades", "Share of the grades by type", columns, rows)
@@ -268,7 +268,7 @@ def charts_of(report: AgreementReport) -> dict[str, Chart | None]:
             ],
         ),
         "grades": grades_chart(
-            BUCKET_NAMES,
+            report.bucket_names,
             [(label, found) for label, part in type_parts(report) if (found := shares(part.buckets))],
         ),
         "bias": bias_chart([names[row.rater] for row in by_name], [row.bias for row in by_name]),

@@ -1,9 +1,12 @@
-"""The tables. Grades are whole numbers of quarters: 0 to 16 stand for 0 to 4 in steps of 0.25."""
+"""The tables. Grades are whole numbers of steps of their project's scale, counted from 0.
+
+The columns are called after the steps of the usual one, quarters: 0 to 16 stand for 0 to 4 in steps of 0.25.
+"""
 
 from __future__ import annotations
 
 from db.models.accounts import AuditEvent, Invitation, ServerKey, SignInAttempt, User, UserSession
-from db.models.base import ROLES, TOP_QUARTERS, Base, UtcDateTime
+from db.models.base import MOST_STEPS, ROLES, Base, UtcDateTime
 from db.models.crowds import Arrival, CrowdSettings, SharedLink
 from db.models.gold import Export, GoldGrade, GoldSet, RaterNumber, ScoredSystem, SystemScore
 from db.models.predictions import HandOver, SentDocument, SentOrder, SentPhrase, SentPrediction, SentRun
@@ -24,8 +27,9 @@ from db.models.writing import GradeViewer, LargerItem, Writing, WritingChange, W
 
 __all__ = [
     "APPEND_ONLY",
+    "GRADES",
+    "MOST_STEPS",
     "ROLES",
-    "TOP_QUARTERS",
     "Adjudication",
     "AdjudicationChange",
     "Arrival",
@@ -75,3 +79,14 @@ __all__ = [
 ]
 
 APPEND_ONLY = ("rating_history", "adjudication_history", "writing_history", "consents", "audit_events")
+GRADES = {
+    "pairs": ("intended_quarters",),
+    "ratings": ("quarters",),
+    "rating_history": ("quarters", "previous_quarters"),
+    "set_aside_ratings": ("quarters",),
+    "adjudications": ("quarters",),
+    "adjudication_history": ("quarters",),
+    "training_pairs": ("quarters",),
+    "training_grades": ("quarters",),
+}
+"""Columns with a grade of the project's scale."""

@@ -10,7 +10,7 @@ from datetime import datetime
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from db.models.base import Base, index_where, on_scale, one_of
+from db.models.base import Base, index_where, one_of
 
 
 class Assignment(Base):
@@ -57,7 +57,6 @@ class Rating(Base):
     __table_args__ = (
         UniqueConstraint("pair_id", "rater_id"),
         Index("ix_ratings_recent", "project_id", "rater_id", "updated_at"),
-        on_scale("quarters"),
     )
 
 
@@ -76,11 +75,7 @@ class RatingChange(Base):
     origin: Mapped[str] = mapped_column(String(16))
     at: Mapped[datetime]
 
-    __table_args__ = (
-        on_scale("quarters"),
-        on_scale("previous_quarters"),
-        one_of("origin", "page", "import"),
-    )
+    __table_args__ = (one_of("origin", "page", "import"),)
 
 
 class SetAside(Base):
@@ -115,7 +110,6 @@ class SetAsideRating(Base):
     __table_args__ = (
         UniqueConstraint("pair_id", "rater_id"),
         Index("ix_set_aside_ratings_rater", "project_id", "rater_id"),
-        on_scale("quarters"),
     )
 
 
@@ -166,7 +160,6 @@ class Adjudication(Base):
     decided_at: Mapped[datetime]
 
     __table_args__ = (
-        on_scale("quarters"),
         one_of("cause", "overlooked_text", "misunderstood", "scale", "guideline", "true_ambiguity"),
     )
 
@@ -184,5 +177,3 @@ class AdjudicationChange(Base):
     cause: Mapped[str | None] = mapped_column(String(24))
     note: Mapped[str] = mapped_column(default="")
     at: Mapped[datetime]
-
-    __table_args__ = (on_scale("quarters"),)

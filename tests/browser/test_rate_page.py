@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.scale import LONGEST_DESCRIPTION, LONGEST_POINT_NAME
+from annotation.scale import LONGEST_DESCRIPTION, LONGEST_POINT_NAME, PRESETS, parse_scale
 from annotation.types import KnownPair, NewPair, NewRating, Project, ProjectSettings, Role, User
 from annotation.web.responder import COOKIE
 from tests.browser.conftest import PASSWORD, Site, Watch, serious_violations
@@ -1155,6 +1155,137 @@ def test_no_plain_word_of_the_scale_is_broken_on_a_phone_and_its_bar_uses_the_wi
     page.unroute("**/annotate/api/**")
 
 
+BOARD = "The board met to decide whether the old railway line should be opened again for goods traffic. "
+POSITIONS = """() => ({
+  dock: document.querySelector("#rate-dock").getBoundingClientRect().height / innerHeight,
+  text: document.querySelector("#rate-left").getBoundingClientRect().height,
+  under: document.querySelector(".rate-actions").getBoundingClientRect().bottom
+    - document.querySelector("#rate-dock").getBoundingClientRect().top,
+  wide: document.documentElement.scrollWidth - innerWidth,
+  small: [...document.querySelectorAll("#rate-dock button")].filter((e) => e.checkVisibility()
+    && e.getBoundingClientRect().height < 44).length,
+})"""
+
+
+@pytest.mark.parametrize(
+    ("size", "scale"),
+    [
+        ((390, 800), ""),
+        ((390, 664), "1 to 7"),
+        ((390, 664), "0 to 10"),
+        ((844, 390), "0 to 10"),
+        ((640, 400), ""),
+        pytest.param((844, 390), "", marks=pytest.mark.slow),
+        pytest.param((320, 568), "0 to 5", marks=pytest.mark.slow),
+    ],
+)
+def test_submit_is_in_sight_of_each_of_13_long_pairs_on_a_phone(open_desk, size, scale):
+    desk = open_desk(
+        [NewPair(f"p{at}", "paragraph2sentence", f"{at} {BOARD * (2 * at)}", BOARD) for at in range(1, 14)],
+        **({"scale": parse_scale(scale)} if scale else {}),
+    )
+    page = desk.open(viewport={"width": size[0], "height": size[1]}, has_touch=True)
+    submit, scale_row = page.locator("#rate-submit"), page.locator("#rate-scale")
+    for at in range(1, 14):
+        expect(page.locator("#rate-left")).to_contain_text(f"{at} The board")
+        expect(page.locator("#rate-form")).to_have_attribute("data-dock", "fixed")
+        expect(scale_row).to_be_in_viewport(ratio=1)
+        expect(submit).to_be_in_viewport(ratio=1)
+        page.locator("#rate-scale [role=radio]").nth(2).tap()
+        if at in (1, 13):
+            found = page.evaluate(POSITIONS)
+            assert found["dock"] < 0.4
+            assert found["text"] > 80
+            assert found["wide"] <= 0
+            assert found["small"] == 0
+            if size[1] > size[0]:
+                assert found["under"] <= 0  # nor does the bar lie on the buttons above it
+        submit.tap()
+    expect(page.locator("#rate-form")).to_have_attribute("data-phase", "done")
+
+
+def darkness(page: Page, box: Locator) -> tuple[int, int]:
+    """How much darker than its middle a text is at its upper and lower edge, left of the letters."""
+    from io import BytesIO
+
+    from PIL import Image
+
+    place = box.bounding_box()
+    image = Image.open(BytesIO(page.screenshot())).convert("L")
+    x, middle = int(place["x"] + 5), int(place["y"] + place["height"] / 2)
+    top, bottom = int(place["y"] + 4), int(place["y"] + place["height"] - 4)
+    light = image.getpixel((x, middle))
+    return light - image.getpixel((x, top)), light - image.getpixel((x, bottom))
+
+
+def test_a_text_that_is_cut_off_has_a_shade_where_it_goes_on_and_none_at_its_end(open_desk):
+    page = open_desk([NewPair("p", "paragraph2sentence", BOARD * 30, BOARD)]).open(
+        viewport=PHONE, has_touch=True, color_scheme="light"
+    )
+    left = page.locator("#rate-left")
+    expect(page.locator("#rate-form")).to_have_attribute("data-dock", "fixed")
+    top, bottom = darkness(page, left)
+    assert top < 5
+    assert bottom > 15
+    left.evaluate("e => { e.scrollTop = e.scrollHeight / 2 - e.clientHeight / 2; }")
+    assert min(darkness(page, left)) > 15
+    left.evaluate("e => { e.scrollTop = e.scrollHeight; }")
+    top, bottom = darkness(page, left)
+    assert top > 15
+    assert bottom < 5
+    assert max(darkness(page, page.locator("#rate-right"))) < 5  # all of it is there
+
+
+FOCUS_ORDER = [
+    *("page-menu", "rate-left", "rate-right", "choose", "down", "up", "submit", "back", "skip", "comment"),
+]
+
+
+def test_on_a_phone_keys_go_the_way_of_a_wide_page_the_menu_has_the_rest_and_a_comment_is_not_covered(open_desk):
+    page = open_desk(2).open(viewport={"width": 390, "height": 664}, has_touch=True)
+    assert page.locator("header.site").bounding_box()["height"] < 60
+    expect(page.get_by_role("button", name="Sign out")).to_be_hidden()
+    page.get_by_role("radio", name="Slightly related").tap()
+    page.evaluate("document.activeElement.blur(); getSelection().collapse(document.body, 0)")
+    order = []
+    for _ in FOCUS_ORDER:
+        page.keyboard.press("Tab")
+        order.append(page.evaluate("(e => e.dataset.rate ?? e.id)(document.activeElement)"))
+    assert order == FOCUS_ORDER
+    page.locator("[data-rate=comment]").tap()
+    comment, dock = page.locator("#rate-comment-text"), page.locator("#rate-dock")
+    comment.focus()
+    expect(dock).not_to_be_in_viewport()
+    comment.fill("late")
+    page.locator("#rate-pair").focus()
+    expect(page.locator("#rate-submit")).to_be_in_viewport(ratio=1)
+    page.get_by_role("button", name="Menu").tap()
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    expect(page.get_by_role("button", name="Menu", expanded=True)).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert serious_violations(page) == []
+
+
+def test_a_phone_at_twice_the_size_has_the_bar_in_the_page_and_not_over_it(open_desk):
+    page = open_desk(1).open(viewport={"width": 195, "height": 400}, has_touch=True)
+    expect(page.locator("#rate-form")).to_have_attribute("data-dock", "flow")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 195
+    page.get_by_role("radio", name="Very similar").tap()
+    page.locator("#rate-submit").tap()
+    expect(page.locator("#rate-form")).to_have_attribute("data-phase", "done")
+
+
+def test_in_training_on_a_phone_what_was_expected_and_the_next_step_are_in_sight(open_desk):
+    desk = open_desk(3)
+    begin_training_of(desk)
+    page = desk.open(viewport={"width": 390, "height": 664}, has_touch=True)
+    page.get_by_role("radio", name="Unrelated").tap()
+    page.locator("#rate-submit").tap()
+    expect(page.locator("#rate-feedback")).to_be_in_viewport(ratio=1)
+    expect(page.locator("#rate-submit")).to_have_text("Go on")
+    expect(page.locator("#rate-submit")).to_be_in_viewport(ratio=1)
+
+
 def test_at_twice_the_size_nothing_is_cut_off(open_desk):
     long = NewPair("long", "sentence2phrase", "The train was late. " * 50, "a late train")
     page = open_desk([long]).open(viewport={"width": 640, "height": 400})
@@ -1323,3 +1454,66 @@ def test_a_text_to_agree_to_takes_the_focus_from_a_training_pair(open_desk):
     page.get_by_role("button", name="I agree").press("Enter")
     expect(page.locator("#rate-feedback")).to_contain_text("You gave 4, exactly as expected.")
     expect(page.locator("#rate-pair")).to_be_focused()
+
+
+TEN = {"scale": PRESETS["0-10"][0], "threshold": Decimal("2.5"), "types": ("word2word",)}
+GERMAN = """Question: Wie ähnlich sind die beiden Wörter?
+Larger: Erstes Wort
+Smaller: Zweites Wort
+1 Gar nicht ähnlich: Ohne Zusammenhang.
+5 Gleich: Dasselbe gemeint."""
+
+
+def widest_overflow(page: Page) -> int:
+    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
+@pytest.mark.parametrize("size", [{"width": 1280, "height": 800}, PHONE])
+def test_a_scale_from_0_to_10_is_drawn_with_a_button_and_a_key_for_each_point(open_desk, site, size):
+    desk = open_desk([NewPair(f"w{at}", "word2word", f"tiger {at}", "cat") for at in range(3)], **TEN)
+    page = desk.open(viewport=size)
+    buttons = page.locator("#rate-scale [role=radio]")
+    expect(buttons).to_have_count(11)
+    expect(page.locator("#rate-value span")).to_have_text("No grade yet: choose 0 to 10.")
+    assert widest_overflow(page) <= 0
+    heights = buttons.evaluate_all("all => all.map((one) => one.getBoundingClientRect().height)")
+    assert min(heights) >= 44
+    named = page.locator("#rate-names" if size == PHONE else "#rate-scale [data-value='10'] b")
+    expect(named).to_be_visible()
+    expect(named).to_have_text("0 Unrelated · 10 Very similar" if size == PHONE else "Very similar")
+    page.keyboard.press("7")
+    expect(page.locator("#rate-value b")).to_have_text("7")
+    page.keyboard.press("]")
+    expect(page.locator("#rate-value b")).to_have_text("7.25")
+    page.keyboard.press("Enter")
+    expect(page.locator("#rate-left")).to_have_text("tiger 1")
+    buttons.nth(10).click()
+    page.keyboard.press("]")
+    expect(page.locator("#rate-value b")).to_have_text("10")
+    page.keyboard.press("Enter")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    given = site.services.ratings.recent(desk.project.id, desk.rater.id)
+    assert sorted(pair.grade for pair in given) == [Decimal("7.25"), Decimal(10)]
+
+
+def test_an_own_scale_speaks_the_projects_own_words(open_desk):
+    scale, step = parse_scale("1-5/0.5")
+    pairs = [NewPair("a", "word2word", "Tiger", "Katze")]
+    own = {
+        "scale": scale,
+        "step": step,
+        "threshold": Decimal(1),
+        "scale_words": GERMAN.replace("5 G", "2 a: b\n3 c: d\n4 e: f\n5 G"),
+    }
+    page = open_desk(pairs, types=("word2word",), **own).open(viewport=PHONE)
+    expect(page.locator("#rate-question")).to_have_text("Wie ähnlich sind die beiden Wörter?")
+    expect(page.locator("#rate-larger")).to_have_text("Erstes Wort")
+    expect(page.locator("#rate-smaller")).to_have_text("Zweites Wort")
+    expect(page.locator("#rate-scale [data-value='5'] b")).to_have_text("Gleich")
+    page.keyboard.press("0")
+    expect(page.locator("#rate-value b")).to_be_empty()
+    page.keyboard.press("1")
+    page.keyboard.press("]")
+    expect(page.locator("#rate-value b")).to_have_text("1.5")
+    expect(page.locator("#rate-value span")).to_have_text("between 1 Gar nicht ähnlich and 2 a")
+    assert widest_overflow(page) <= 0

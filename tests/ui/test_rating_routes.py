@@ -443,6 +443,8 @@ def test_a_full_disk_is_told_to_who_can_wait_for_room(world):
     add_annotation_routes(server, open_services(world.database))
     browser = Browser(server, world, world.raters[0])
     pair = browser.queue()["pairs"][0]["id"]
+    with sqlite3.connect(world.database.path) as file:  # no page of the upgrades is left to be used
+        file.execute("VACUUM")
     pages = [1]
 
     @event.listens_for(world.database.engine, "checkout")
