@@ -22,7 +22,7 @@ from tests.browser.pressing import press, press_blindly
 from tests.browser.test_quality_pages import begin_training
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext
+    from playwright.sync_api import Browser, BrowserContext, Locator
 
 NUMBERS = count(1)
 SAVED = re.compile(r"^Saved \d\d:\d\d:\d\d$")
@@ -1171,18 +1171,18 @@ POSITIONS = """() => ({
     ("size", "scale"),
     [
         ((390, 800), ""),
-        ((390, 664), "1 to 7"),
-        ((390, 664), "0 to 10"),
-        ((844, 390), "0 to 10"),
+        ((390, 664), "1-7"),
+        ((390, 664), "0-10"),
+        ((844, 390), "0-10"),
         ((640, 400), ""),
         pytest.param((844, 390), "", marks=pytest.mark.slow),
-        pytest.param((320, 568), "0 to 5", marks=pytest.mark.slow),
+        pytest.param((320, 568), "sts", marks=pytest.mark.slow),
     ],
 )
 def test_submit_is_in_sight_of_each_of_13_long_pairs_on_a_phone(open_desk, size, scale):
     desk = open_desk(
         [NewPair(f"p{at}", "paragraph2sentence", f"{at} {BOARD * (2 * at)}", BOARD) for at in range(1, 14)],
-        **({"scale": parse_scale(scale)} if scale else {}),
+        **(dict(zip(("scale", "step"), parse_scale(scale), strict=True)) if scale else {}),
     )
     page = desk.open(viewport={"width": size[0], "height": size[1]}, has_touch=True)
     submit, scale_row = page.locator("#rate-submit"), page.locator("#rate-scale")
@@ -1237,20 +1237,29 @@ def test_a_text_that_is_cut_off_has_a_shade_where_it_goes_on_and_none_at_its_end
 
 
 FOCUS_ORDER = [
-    *("page-menu", "rate-left", "rate-right", "choose", "down", "up", "submit", "back", "skip", "comment"),
+    "page-menu",
+    "rate-left",
+    "rate-right",
+    "choose",
+    "down",
+    "up",
+    "submit",
+    "back",
+    "skip",
+    "comment",
 ]
 
 
-def test_on_a_phone_keys_go_the_way_of_a_wide_page_the_menu_has_the_rest_and_a_comment_is_not_covered(open_desk):
+def test_on_a_phone_keys_go_as_on_a_wide_page_and_the_bar_covers_no_comment(open_desk):
     page = open_desk(2).open(viewport={"width": 390, "height": 664}, has_touch=True)
     assert page.locator("header.site").bounding_box()["height"] < 60
     expect(page.get_by_role("button", name="Sign out")).to_be_hidden()
     page.get_by_role("radio", name="Slightly related").tap()
-    page.evaluate("document.activeElement.blur(); getSelection().collapse(document.body, 0)")
+    page.locator("#page-menu").focus()
     order = []
     for _ in FOCUS_ORDER:
-        page.keyboard.press("Tab")
         order.append(page.evaluate("(e => e.dataset.rate ?? e.id)(document.activeElement)"))
+        page.keyboard.press("Tab")
     assert order == FOCUS_ORDER
     page.locator("[data-rate=comment]").tap()
     comment, dock = page.locator("#rate-comment-text"), page.locator("#rate-dock")
@@ -1277,12 +1286,14 @@ def test_a_phone_at_twice_the_size_has_the_bar_in_the_page_and_not_over_it(open_
 
 def test_in_training_on_a_phone_what_was_expected_and_the_next_step_are_in_sight(open_desk):
     desk = open_desk(3)
-    begin_training_of(desk)
+    known = KnownPair(NewPair("t1", "paragraph2sentence", BOARD * 9, BOARD), Decimal("2.5"), BOARD * 4)
+    desk.site.services.known_pairs.import_training(desk.project.id, [known])
     page = desk.open(viewport={"width": 390, "height": 664}, has_touch=True)
+    begin_training(page)
     page.get_by_role("radio", name="Unrelated").tap()
     page.locator("#rate-submit").tap()
     expect(page.locator("#rate-feedback")).to_be_in_viewport(ratio=1)
-    expect(page.locator("#rate-submit")).to_have_text("Go on")
+    expect(page.locator("#rate-submit")).to_contain_text("Go on")
     expect(page.locator("#rate-submit")).to_be_in_viewport(ratio=1)
 
 
