@@ -15,14 +15,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.feature_extraction import DictVectorizer
-from sklearn.utils.validation import check_is_fitted
 
+from kpdemo.extras import needs_extra
 from kpdemo.predictors import load_predictor
 from kpdemo.routing import DEFAULT_MODEL
 from kpdemo.text import phrase_key
 from kpdemo.types import Keyphrase
+
+with needs_extra("sklearn", "kpdemo.sklearn"):
+    from sklearn.base import BaseEstimator, TransformerMixin
+    from sklearn.feature_extraction import DictVectorizer
+    from sklearn.utils.validation import check_is_fitted
 
 
 class KeyphraseVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from spacy.language import Language
-from spacy.tokens import Doc
-from spacy.util import minibatch
-
 from kpdemo.batch import ask_each
 from kpdemo.errors import InputError
+from kpdemo.extras import needs_extra
 from kpdemo.languages import NAMES
 from kpdemo.pipeline import with_fields
 from kpdemo.predictors import load_predictor
 from kpdemo.routing import DEFAULT_MODEL
 from kpdemo.types import Document, Prediction, PredictionOptions
+
+with needs_extra("spacy", "kpdemo.spacy"):
+    from spacy.language import Language
+    from spacy.tokens import Doc
+    from spacy.util import minibatch
 
 EXTENSION = "keyphrases"
 """Of documents, and the key of the spans."""

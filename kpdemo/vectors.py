@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from kpdemo.extras import needs_extra
+
 SEED = 42
 PERPLEXITY = 30.0
 FEWEST = 5
@@ -81,7 +83,8 @@ def _principal(rows: NDArray[np.float32]) -> Plane:
 
 def _neighbour_embedding(rows: NDArray[np.float32], start: NDArray[np.float32]) -> NDArray[np.float32]:
     """(N, 2) by t-SNE (van der Maaten and Hinton 2008), from places `start` (N, 2)."""
-    from sklearn.manifold import TSNE  # here, because it takes seconds to import
+    with needs_extra("sklearn", "A map"):
+        from sklearn.manifold import TSNE  # here, because it takes seconds to import
 
     perplexity = min(PERPLEXITY, max((len(rows) - 1) / 3, 2.0))
     with threadpool_limits(THREADS):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kpdemo.errors import InputError
+from kpdemo.extras import needs_extra
 from kpdemo.io.packages import children, local_name, parse_xml, visible_text
 from kpdemo.io.tables import Row, RowError, line_name
 
@@ -26,9 +27,10 @@ def bibtex_rows(text: str, name: str) -> Iterator[Row | RowError]:
 
     Keywords are separated by ";" where one entry has any, and by "," otherwise.
     """
-    from bibtexparser.entrypoint import parse_string
-    from bibtexparser.middlewares import LatexDecodingMiddleware
-    from bibtexparser.model import DuplicateBlockKeyBlock, Entry, ParsingFailedBlock
+    with needs_extra("files", name):
+        from bibtexparser.entrypoint import parse_string
+        from bibtexparser.middlewares import LatexDecodingMiddleware
+        from bibtexparser.model import DuplicateBlockKeyBlock, Entry, ParsingFailedBlock
 
     logger = logging.getLogger("bibtexparser")
     level = logger.level
@@ -70,7 +72,8 @@ def bibtex_rows(text: str, name: str) -> Iterator[Row | RowError]:
 
 def ris_rows(text: str, name: str) -> Iterator[Row | RowError]:
     """The records of an RIS file, counted."""
-    import rispy
+    with needs_extra("files", name):
+        import rispy
 
     try:
         records = rispy.loads(text.replace("\r\n", "\n").replace("\r", "\n"))

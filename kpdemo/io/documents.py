@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from kpdemo.errors import InputError
+from kpdemo.extras import needs_extra
 from kpdemo.io.files import (
     ARCHIVE_SUFFIX,
     COMPRESSIONS,
@@ -268,18 +269,19 @@ def parse_whole(content: bytes, *, name: str, id: str, title: str = "") -> Docum
     suffix = document_suffix(Path(name))
     may_begin_with_title = True
     # Libraries for office and web files are imported where such a file is read.
-    if suffix == ".pdf":
-        document, may_begin_with_title = read_pdf(content, name, id)
-    elif suffix in (".docx", ".odt", ".rtf"):
-        from kpdemo.io.office import read_docx, read_odt, read_rtf
+    with needs_extra("files", name):
+        if suffix == ".pdf":
+            document, may_begin_with_title = read_pdf(content, name, id)
+        elif suffix in (".docx", ".odt", ".rtf"):
+            from kpdemo.io.office import read_docx, read_odt, read_rtf
 
-        document = {".docx": read_docx, ".odt": read_odt, ".rtf": read_rtf}[suffix](content, name, id)
-    elif suffix == ".epub":
-        from kpdemo.io.web import read_epub
+            document = {".docx": read_docx, ".odt": read_odt, ".rtf": read_rtf}[suffix](content, name, id)
+        elif suffix == ".epub":
+            from kpdemo.io.web import read_epub
 
-        document = read_epub(content, name, id)
-    else:
-        document = _parse_text(content, suffix, name, id)
+            document = read_epub(content, name, id)
+        else:
+            document = _parse_text(content, suffix, name, id)
     if not document.body.strip() and suffix not in (".txt", ".md"):
         if not document.title:
             raise InputError(f"{name}: no text in this file, perhaps only images; give one with text.")
@@ -408,7 +410,8 @@ def _parse_rows(
     """The documents of an open file of many, with the numbers of their lines, by the suffix of its name."""
     suffix = document_suffix(Path(name))
     if suffix in RECORD_SUFFIXES:
-        from kpdemo.io.bibliography import bibtex_rows, ris_rows, xml_rows
+        with needs_extra("files", name):
+            from kpdemo.io.bibliography import bibtex_rows, ris_rows, xml_rows
 
         content = stream.read(LARGEST_FILE + 1)
         if len(content) > LARGEST_FILE:
@@ -605,7 +608,8 @@ def _of_archive(
     Raises:
         InputError: it cannot be read, or holds no documents.
     """
-    from kpdemo.io.packages import Package
+    with needs_extra("files", name):
+        from kpdemo.io.packages import Package
 
     content = stream.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:

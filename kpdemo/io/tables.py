@@ -35,6 +35,7 @@ from pathlib import Path, PurePath
 from typing import Any, BinaryIO, cast
 
 from kpdemo.errors import InputError
+from kpdemo.extras import needs_extra
 from kpdemo.io.files import (
     COMPRESSIONS,
     LARGEST_FILE,
@@ -660,7 +661,8 @@ def workbook_rows(source: Source, rules: TableRules) -> Iterator[Row | RowError]
 
 def _xlsx_values(content: bytes) -> Iterator[Sequence[Any]]:
     """The cells of each row of the first sheet."""
-    from openpyxl import load_workbook  # here, because few files are workbooks
+    with needs_extra("files", "A workbook"):
+        from openpyxl import load_workbook  # here, because few files are workbooks
 
     book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
     sheet = book.worksheets[0]
@@ -675,7 +677,8 @@ def _xlsx_values(content: bytes) -> Iterator[Sequence[Any]]:
 
 def _ods_values(content: bytes, name: str) -> Iterator[Sequence[Any]]:
     """The cells of each row of the first sheet; numbers as they are kept, other cells as they are shown."""
-    from kpdemo.io.packages import Package, children, local_name, parse_xml
+    with needs_extra("files", "A workbook"):
+        from kpdemo.io.packages import Package, children, local_name, parse_xml
 
     root = parse_xml(Package(content, name, "a workbook").read("content.xml"), name, "a workbook")
     table = next(iter(children(root, "table")), None)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kpdemo.errors import TrainingError
+from kpdemo.extras import needs_extra
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,8 @@ def learn_calibration(scores: NDArray[np.float32], positive: NDArray[np.bool_]) 
     """
     if positive.all():
         raise TrainingError("Every candidate of the validation documents is gold: give more documents.")
-    from sklearn.linear_model import LogisticRegression
+    with needs_extra("sklearn", "Calibration"):
+        from sklearn.linear_model import LogisticRegression
 
     fitted = LogisticRegression(C=np.inf).fit(scores[:, None], positive)
     return Calibration(float(fitted.coef_[0, 0]), float(fitted.intercept_[0]))
