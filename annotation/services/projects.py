@@ -126,6 +126,8 @@ class PageContext:
     """To lead to pages; administrators of the server count as administrator and adjudicator everywhere."""
     types: tuple[str, ...] = ()
     """The project's comparison types."""
+    used_types: frozenset[str] = frozenset()
+    """Those of them that any pair has."""
     has_items: bool = False
     """Whether there are larger items to write for."""
     has_systems: bool = False
@@ -209,11 +211,13 @@ class OverviewService:
                 return PageContext(user)
             items = select(LargerItem.id).where(LargerItem.project_id == project.id)
             systems = select(ScoredSystem.id).join(GoldSet).where(GoldSet.project_id == project.id)
+            pairs = select(Pair.type).where(Pair.project_id == project.id).distinct()
             return PageContext(
                 user,
                 project.name,
                 roles,
                 tuple(project.types),
+                frozenset(session.scalars(pairs)),
                 has_items=session.scalar(items.limit(1)) is not None,
                 has_systems=session.scalar(systems.limit(1)) is not None,
             )

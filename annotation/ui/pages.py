@@ -168,6 +168,7 @@ def _links(place: PageContext, project_id: int, page: str) -> tuple[list[PageLin
     is_unused = {
         "review": not place.has_items and Role.EDITOR not in place.roles,
         "leaderboard": not place.has_systems,
+        **{path: type not in place.used_types for path, type in OF_TYPES.items()},
     }
     links: tuple[list[PageLink], list[PageLink]] = [], []
     for path, label, allowed in PROJECT_PAGES:
