@@ -496,10 +496,7 @@ def test_a_new_project_asks_for_little_and_the_rest_is_folded(site, browser):
     page = site.page(browser, "root")
     if not page.get_by_label("Raters per pair").is_visible():
         page.get_by_role("button", name="New project").click()
-    more, threshold = (
-        page.get_by_role("button", name="More settings"),
-        page.get_by_label("Flag a difference of"),
-    )
+    threshold = page.get_by_label("Flag a difference of")
     page.get_by_label("Name", exact=True).fill("Little asked")
     page.get_by_label("sentence to phrase").check()
     page.get_by_label("Raters per pair").fill("5")
