@@ -50,6 +50,8 @@ class PairForRater:
     is_flagged: bool = False
     rated_at: datetime | None = None
     senses: PairSenses | None = None
+    is_repeat: bool = False
+    """It came back to them: grade, comment and flag are those of the second time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from annotation.comparison import types_in_order
 from annotation.errors import SettingsError, WrongSettings
+from annotation.quality import MOST_REPEATS
 from annotation.scale import CLSS, Scale, check_scale, check_scale_words
 from annotation.types import ProjectSettings, Role, User
 from annotation.wording import UNSTORABLE, name_key, normalise_name, quote_value
@@ -168,6 +169,7 @@ def check_settings(settings: ProjectSettings) -> ProjectSettings:
             1,
             LARGEST_SHARE,
         ),
+        ("percentage of repeat pairs", was.repeat_percent, 0, MOST_REPEATS),
         ("lease", was.lease_minutes, 1, LONGEST_LEASE, "minutes"),
         ("seed", was.seed, 0, LARGEST_SEED),
     ):

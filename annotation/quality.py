@@ -161,3 +161,35 @@ def describe_excluded(many: Sequence[ExcludedGrades]) -> str:
     """Whose grades count nowhere, how many, since when and why; empty without any."""
     listed = "; ".join(f"{each.grades:,} of {each.rater} ({each.at[:10]}: {each.reason})" for each in many)
     return f"Grades that were set aside and count nowhere: {listed}." if many else ""
+
+
+MOST_REPEATS = 50
+"""Percent."""
+LEAST_APART = 20
+"""As many as the rating page opens again: before that a rater could look up the first grade."""
+
+
+def repeats_apart(graded: int) -> int:
+    """How many other pairs a rater grades at least before one comes back to them.
+
+    At least 20, which the rating page lists with their grades, and a quarter of what they graded, so that
+    they do not remember it in long work either.
+
+    >>> [repeats_apart(graded) for graded in (10, 80, 100, 1000)]
+    [20, 20, 25, 250]
+    """
+    return max(LEAST_APART, -(-graded // 4))
+
+
+def repeats_due(graded: int, percent: int) -> int:
+    """How many pairs will have come back to a rater who graded so many.
+
+    >>> [repeats_due(graded, 10) for graded in (20, 22, 100, 400)]
+    [0, 2, 10, 40]
+    """
+    return min(graded * percent // 100, max(0, graded - repeats_apart(graded)))
+
+
+def repeat_order(seed: int, rater: int, type: str, external_id: str) -> bytes:
+    """Sorts the pairs of a rater into the order in which they come back."""
+    return sha256(f"{seed}:{rater}:repeat:{type}:{external_id}".encode("utf-8", "surrogatepass")).digest()

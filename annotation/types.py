@@ -99,6 +99,8 @@ class ProjectSettings:
     scale_words: str = ""
     """Own words for the points of the scale, the question and the items, as `scale.py` reads them; empty for
     the usual ones."""
+    repeat_percent: int = 0
+    """So many percent of a rater's pairs come back to them, 0 to 50."""
     scale: Scale = CLSS
     """The grades that there are; it never changes. `step` says which of them raters can give."""
 

@@ -9,7 +9,7 @@ project (the cascade finds the project gone), an audit event never: it only forg
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlalchemy import Connection, inspect, text
 
@@ -35,7 +35,8 @@ def create_triggers(connection: Connection) -> None:
     tables = [table for table in APPEND_ONLY if table in there]
     statements = [*(_sqlite(tables) if is_sqlite else _postgresql(tables))]
     if "projects" in there and "scale_low" in {column["name"] for column in looking.get_columns("projects")}:
-        statements += _scale_sqlite() if is_sqlite else _scale_postgresql()
+        grades = {table: columns for table, columns in GRADES.items() if table in there}
+        statements += _scale_sqlite(grades) if is_sqlite else _scale_postgresql(grades)
     for statement in statements:
         connection.execute(text(statement.replace(":", r"\:")))
 
@@ -104,8 +105,8 @@ def _columns(table: str) -> list[str]:
     return [column.name for column in Base.metadata.tables[table].columns if column.name != "project_id"]
 
 
-def _scale_sqlite() -> Iterator[str]:
-    for table, columns in GRADES.items():
+def _scale_sqlite(grades: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for table, columns in grades.items():
         off = " OR ".join(f"NEW.{column} NOT BETWEEN scale_low AND scale_high" for column in columns)
         own = f"SELECT 1 FROM projects WHERE id = {_owner(table, 'NEW', '')} AND ({off})"
         refuse = f"WHEN EXISTS ({own}) BEGIN SELECT RAISE(ABORT, '{table}: a grade is off the scale'); END"
@@ -121,7 +122,7 @@ def _owner(table: str, row: str, schema: str) -> str:
     return f"(SELECT project_id FROM {schema}training_attempts WHERE id = {row}.attempt_id)"
 
 
-def _scale_postgresql() -> Iterator[str]:
+def _scale_postgresql(grades: Mapping[str, Sequence[str]]) -> Iterator[str]:
     # Inserted rows are looked at together: an import of many asks once. The names are those of _FUNCTION.
     yield f"""
         CREATE FUNCTION {_OF_SCALE}() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -153,7 +154,7 @@ def _scale_postgresql() -> Iterator[str]:
             RETURN NULL;
         END $$
     """
-    for table, columns in GRADES.items():
+    for table, columns in grades.items():
         listed = ", ".join(f"'{column}'" for column in columns)
         run = f"EXECUTE FUNCTION {_OF_SCALE}({listed})"
         yield (

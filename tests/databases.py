@@ -47,6 +47,7 @@ from db.models import (
     RaterState,
     Rating,
     RatingChange,
+    Repeat,
     ScoredSystem,
     SentDocument,
     SentOrder,
@@ -401,6 +402,9 @@ def _add_the_rest(session: Session, project: Project, pair: Pair, ana: User, ben
             AuditEvent(at=NOON, project_id=project.id, user_id=ana.id, action="x", detail={"b": 1, "a": {}}),
         ]
     )
+    whose = {"project_id": project.id, "pair_id": pair.id, "rater_id": ana.id}
+    again = {"state": "rated", "graded_before": 3, "first_quarters": 2, "quarters": 3, "comment": AWKWARD}
+    session.add(Repeat(**whose, **again, seconds=0.1 + 0.2, claimed_at=NOON, answered_at=NOON))
     _send(session, project, pair)
     _add_quality(session, project, ben)
     _set_aside(session, pair)

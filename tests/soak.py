@@ -281,7 +281,7 @@ def check_acknowledged(world: World, raters: Sequence[SoakRater]) -> None:
     assert len({(row.pair_id, row.rater_id) for row in rows}) == len(rows)
     found = {(row.pair_id, row.rater_id): row.quarters for row in rows}
     told = {
-        (names.id_of(name), number): quarters
+        (names.find(name)[0], number): quarters
         for rater, number in zip(raters, world.raters, strict=True)
         for name, quarters in rater.acknowledged.items()
     }

@@ -131,6 +131,7 @@ def _show(report: AgreementReport) -> None:
     for note in report.notes:
         show_line(note)
     _show_raters(report)
+    _show_twice(report)
     _show_upper_bounds(report)
     _show_grades(report)
     show_line("")
@@ -197,6 +198,33 @@ def _show_raters(report: AgreementReport) -> None:
         ]
         show_line("")
         show_table(("Two raters", *pair_columns), pairs, right=pair_columns)
+
+
+def _show_twice(report: AgreementReport) -> None:
+    """How well raters agree with themselves; nothing where no pair came back."""
+    whole = report.twice
+    if whole is None or not whole.pairs:
+        return
+    columns = ("Pairs", "Mean difference", "Identical", "α", "95 %")
+    named = [(report.rater_names[each.rater or 0], each) for each in report.twice_by_rater]
+    rows = [
+        (
+            name,
+            f"{each.pairs:,}",
+            figure_text(each.difference, 2),
+            "" if each.identical is None else share_text(each.identical, 1),
+            *_alpha_cells(each.alpha),
+        )
+        for name, each in [*sorted(named, key=lambda row: row[0].casefold()), ("all raters", whole)]
+    ]
+    show_line("")
+    show_table(("Graded twice", *columns), rows, right=columns)
+    reasons: dict[str, list[str]] = {}
+    for name, each in [*named, ("all raters", whole)]:
+        if each.alpha.reason:
+            reasons.setdefault(each.alpha.reason, []).append(name)
+    for reason, names in reasons.items():
+        show_line(f"{', '.join(names)}: {reason}")
 
 
 def _show_upper_bounds(report: AgreementReport) -> None:

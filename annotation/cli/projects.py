@@ -62,6 +62,7 @@ def settings_rows(settings: ProjectSettings) -> list[list[str]]:
         ["Most pairs per rater", most_text(settings)],
         ["Flagged from", "no adjudication" if settings.threshold is None else str(settings.threshold)],
         ["Gold without a decision", settings.average.value],
+        ["Repeat pairs", f"{settings.repeat_percent} %" if settings.repeat_percent else "none"],
         *([["Scale", settings.scale.text]] if settings.scale != CLSS else []),
         ["Step", str(settings.step)],
         ["Order", "random" if settings.is_random else "as in the file"],
@@ -105,6 +106,7 @@ def project_json(project: Project) -> dict[str, Any]:
         "may_revise": settings.may_revise,
         "lease_minutes": settings.lease_minutes,
         "most_per_rater": settings.most_per_rater,
+        "repeat_percent": settings.repeat_percent,
         "consent": settings.consent,
         "scale_words": settings.scale_words,
         "created_at": project.created_at.isoformat(),
@@ -199,6 +201,14 @@ LeaseOption = Annotated[
 MostOption = Annotated[
     int | None, typer.Option(metavar="N", help="The most pairs that a rater is given; 0 for no limit.")
 ]
+RepeatsOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="PERCENT",
+        help="Percentage of a rater's pairs that come back to them, to measure how well they agree with "
+        "themselves; 0 to 50.",
+    ),
+]
 ConsentOption = Annotated[
     Path | None,
     typer.Option(
@@ -238,6 +248,7 @@ def settings_of_options(
     revise: bool | None,
     lease: int | None,
     most_per_rater: int | None,
+    repeats: int | None,
     consent: Path | None,
     scale: Path | None,
 ) -> dict[str, Any]:
@@ -259,6 +270,7 @@ def settings_of_options(
         "seed": seed,
         "may_revise": revise,
         "lease_minutes": lease,
+        "repeat_percent": repeats,
         "consent": None if consent is None else _read_text(consent),
         "scale_words": None if scale is None else _read_text(scale),
     }
@@ -378,6 +390,7 @@ def create(
     revise: ReviseOption = DEFAULTS.may_revise,
     lease: LeaseOption = DEFAULTS.lease_minutes,
     most_per_rater: MostOption = None,
+    repeats: RepeatsOption = None,
     consent: ConsentOption = None,
     scale: ScaleOption = None,
     as_json: JsonOption = False,
@@ -396,6 +409,7 @@ def create(
         revise=revise,
         lease=lease,
         most_per_rater=most_per_rater,
+        repeats=repeats,
         consent=consent,
         scale=scale,
     )
@@ -443,6 +457,7 @@ def change(
     revise: ReviseOption = None,
     lease: LeaseOption = None,
     most_per_rater: MostOption = None,
+    repeats: RepeatsOption = None,
     consent: ConsentOption = None,
     scale: ScaleOption = None,
     as_json: JsonOption = False,
@@ -464,6 +479,7 @@ def change(
         revise=revise,
         lease=lease,
         most_per_rater=most_per_rater,
+        repeats=repeats,
         consent=consent,
         scale=scale,
     )

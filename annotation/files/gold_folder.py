@@ -139,6 +139,7 @@ def manifest(
             "order": "random" if settings.is_random else "import",
             "seed": settings.seed,
             **({"most_per_rater": settings.most_per_rater} if settings.most_per_rater else {}),
+            **({"repeat_percent": settings.repeat_percent} if settings.repeat_percent else {}),
             **({"average": settings.average.value} if settings.average is not Average.MEAN else {}),
             "gold": f"the adjudicated grade, else the {settings.average} of the ratings, rounded half to "
             "even to 4 decimals",

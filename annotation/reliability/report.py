@@ -44,6 +44,7 @@ from annotation.reliability.raters import (
     drifts,
     rater_figures,
 )
+from annotation.reliability.repeats import SelfAgreement, self_agreement_json
 from annotation.reliability.upper_bound import AgainstOthers, UpperBound, upper_bound
 from annotation.scale import CLSS, Scale
 from annotation.scoring import Estimate
@@ -256,6 +257,10 @@ class AgreementReport:
     """Grades of raters that count nowhere."""
     unnumbered: int = 0
     """Raters who stand for a moment without the number that their name is replaced by."""
+    twice: SelfAgreement | None = None
+    """How well raters agree with themselves, all together; None where that was not asked."""
+    twice_by_rater: tuple[SelfAgreement, ...] = ()
+    """Each rater who graded pairs twice."""
     held_back: int = 0
     """Pairs that are not among the widest because the viewer may still be given them to grade."""
 
@@ -410,6 +415,15 @@ def agreement_to_json(report: AgreementReport) -> dict[str, Any]:
         ],
         "leave_one_out": [{"without": names[row.rater], **_alpha_json(row.alpha)} for row in report.left_out],
         "upper_bound": {bound.type: bound_json(bound, names) for bound in report.upper_bounds},
+        "self_agreement": None
+        if report.twice is None
+        else {
+            **self_agreement_json(report.twice),
+            "raters": [
+                {"rater": names[each.rater or 0], **self_agreement_json(each)}
+                for each in report.twice_by_rater
+            ],
+        },
         "histogram": {
             "buckets": list(report.bucket_names),
             "counts": list(report.whole.buckets),

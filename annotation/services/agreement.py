@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from annotation.agreement import DEFAULT_RESAMPLES, DEFAULT_SEED, Floats, Grades, Mask
 from annotation.reliability.planning import Plan, check_width, plan_pairs
+from annotation.reliability.repeats import SelfAgreement, TwoGrades, self_agreement
 from annotation.reliability.report import (
     NO_GENRE,
     SHOWN_CHARACTERS,
@@ -39,6 +40,7 @@ from annotation.services.project_rows import (
 )
 from annotation.services.quality import page_ratings
 from annotation.services.rater_queue import held_back_from
+from annotation.services.repeats import read_two_grades, repeats_version
 from annotation.services.transactions import count_where
 from db import Database
 from db.models import Adjudication, AdjudicationChange, AuditEvent, Pair, Project, Rating, RatingChange
@@ -176,6 +178,22 @@ def read_widest(session: Session, project: Project, held_back: ColumnElement[boo
     )
 
 
+def _twice(twice: Sequence[TwoGrades], raters: Sequence[int], *, resamples: int, seed: int) -> dict[str, Any]:
+    """How well raters agree with themselves, all together and each, as the fields of the report."""
+    place = {rater: number for number, rater in enumerate(raters)}
+    of_rater: dict[int, list[TwoGrades]] = {}
+    for each in twice:
+        of_rater.setdefault(place[each.rater], []).append(each)
+
+    def figures(those: Sequence[TwoGrades], rater: int | None = None) -> SelfAgreement:
+        return self_agreement(those, rater, resamples=resamples, seed=seed)
+
+    return {
+        "twice": figures(twice),
+        "twice_by_rater": tuple(figures(those, rater) for rater, those in sorted(of_rater.items())),
+    }
+
+
 def count_held_back(session: Session, project: Project, held_back: ColumnElement[bool]) -> int:
     """How many pairs whose grades differ are held back."""
     return count_where(session, *_differ(project), held_back)
@@ -260,6 +278,9 @@ class AgreementService:
                     project=project.name,
                     widest=read_widest(session, project, false()),
                     withdrawn=count_withdrawn(session, project.id),
+                    **_twice(
+                        read_two_grades(session, project.id), read.rater_ids, resamples=resamples, seed=seed
+                    ),
                 )
                 kept.raters, kept.version = read.rater_ids, version
                 kept.made_at = time.monotonic()
@@ -337,6 +358,7 @@ def project_version(session: Session, project: Project) -> str:
         session.scalar(select(func.max(Pair.import_order)).where(Pair.project_id == project.id)),
         count(RatingChange),
         count(AdjudicationChange),
+        repeats_version(session, project.id),
         count(AuditEvent, AuditEvent.action.in_(PAIRS_CHANGED + GRADES_CHANGED)),
     )
     return repr(version)

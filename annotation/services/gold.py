@@ -342,6 +342,7 @@ _NAMES = {
     "seed": "seed",
     "may_revise": "may_revise",
     "most_per_rater": "most_per_rater",
+    "repeat_percent": "repeat_percent",
     "consent": "consent",
     "scale_words": "scale_words",
 }

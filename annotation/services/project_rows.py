@@ -121,6 +121,7 @@ def as_project(row: Project) -> types.Project:
         consent=row.consent or "",
         scale_words=row.scale_words or "",
         average=types.Average(row.average),
+        repeat_percent=row.repeat_percent,
         scale=scale,
     )
     return types.Project(id=row.id, settings=settings, created_at=row.created_at)

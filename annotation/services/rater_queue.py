@@ -99,6 +99,10 @@ class RaterContext:
     """The project has a text that they have not agreed to as it reads now."""
     is_blocked: bool = False
     """Too many of their check grades were not accepted."""
+    repeat_percent: int = 0
+    """So many percent of their pairs come back to them."""
+    seed: int = 0
+    """The project's, which draws these."""
 
     @property
     def parameters(self) -> dict[str, int]:
@@ -249,6 +253,8 @@ _CONTEXT_COLUMNS = (
     PROJECTS.c.may_revise,
     PROJECTS.c.lease_minutes,
     PROJECTS.c.most_per_rater,
+    PROJECTS.c.repeat_percent,
+    PROJECTS.c.seed,
     exists(
         select(literal_column("1"))
         .select_from(_USERS.join(MEMBERSHIPS, _RATES_HERE))
@@ -321,6 +327,8 @@ def _context_of(connection: Connection, row: AnyRow, rater_id: int) -> RaterCont
         row.has_set_aside,
         bool(row.must_consent),
         row.is_blocked,
+        row.repeat_percent,
+        row.seed,
     )
 
 
@@ -400,6 +408,7 @@ PAIR_COLUMNS = (
     PAIRS.c.senses,
     COMMENTS.c.text.label("comment"),
     COMMENTS.c.is_flagged,
+    literal(False).label("is_repeat"),
 )
 """What a rater sees of a pair that they have not graded."""
 OWN_COMMENT = and_(COMMENTS.c.pair_id == PAIRS.c.id, COMMENTS.c.user_id == RATER)
@@ -480,10 +489,11 @@ def as_pair(row: AnyRow) -> PairForRater:
         comment=row.comment or "",
         is_flagged=bool(row.is_flagged),
         senses=None if row.senses is None else senses_from_json(row.senses),
+        is_repeat=bool(row.is_repeat),
     )
 
 
-def _as_graded_pair(row: AnyRow, scale: Scale) -> PairForRater:
+def as_graded_pair(row: AnyRow, scale: Scale) -> PairForRater:
     """The pair in a row that has `PAIR_COLUMNS`, and quarters and updated_at, both empty without a grade."""
     grade = None if row.quarters is None else scale.from_steps(row.quarters)
     return replace(as_pair(row), grade=grade, rated_at=row.updated_at)
@@ -498,7 +508,7 @@ _ONE = _GRADED.where(PAIRS.c.id == bindparam("pair"))
 def read_graded_pair(connection: Connection, pair_id: int, context: RaterContext) -> PairForRater:
     """The pair with the rater's grade and comment; whether it is theirs was asked before."""
     row = connection.execute(_ONE, {"pair": pair_id, "rater": context.rater_id}).one()
-    return _as_graded_pair(row, context.project.scale)
+    return as_graded_pair(row, context.project.scale)
 
 
 _LAST_GRADED = (
@@ -532,12 +542,10 @@ _LAST_SKIPPED = (
 )
 
 
-def recent_pairs(connection: Connection, context: RaterContext, limit: int) -> tuple[PairForRater, ...]:
-    """What the rater graded or skipped last, newest first."""
+def recent_rows(connection: Connection, context: RaterContext, limit: int) -> list[AnyRow]:
+    """What the rater graded or skipped last, with `answered_at`, but repeats."""
     wanted = {**context.parameters, "limit": limit}
-    rows = [row for search in (_LAST_GRADED, _LAST_SKIPPED) for row in connection.execute(search, wanted)]
-    rows.sort(key=lambda row: row.answered_at, reverse=True)
-    return tuple(_as_graded_pair(row, context.project.scale) for row in rows[:limit])
+    return [row for search in (_LAST_GRADED, _LAST_SKIPPED) for row in connection.execute(search, wanted)]
 
 
 _COMMENT_COLUMNS = ("text", "is_flagged", "updated_at")

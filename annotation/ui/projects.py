@@ -318,6 +318,7 @@ class SettingsFields:
     consent: gr.Textbox
     scale_words: gr.Textbox
     average: gr.Radio
+    repeat_percent: gr.Number
     scale: gr.Dropdown
 
     @property
@@ -360,6 +361,12 @@ def settings_fields(prefix: str) -> SettingsFields:
         scale = _scale_field(prefix)
         most, threshold, lease, seed = _number_fields(prefix)
         average, step, may_revise, is_random = _choice_fields(prefix)
+        repeats = whole_field(
+            DEFAULTS.repeat_percent,
+            label="Repeat pairs (%)",
+            info="So many of a rater's pairs come back to them, unmarked: do they agree with themselves?",
+            elem_id=f"{prefix}-repeats",
+        )
     _say_range(prefix, said, raters, threshold, scale)
     if prefix == NEW:  # the threshold of a project that is there is changed by hand alone
         gr.on(
@@ -394,6 +401,7 @@ def settings_fields(prefix: str) -> SettingsFields:
         consent,
         scale_words,
         average,
+        repeats,
         scale,
     )
 
@@ -603,6 +611,7 @@ def settings_values(settings: ProjectSettings) -> list[Any]:
         settings.consent,
         settings.scale_words,
         settings.average.value,
+        settings.repeat_percent,
         "clss" if settings.scale == CLSS else settings.scale.name,
     ]
 
@@ -615,7 +624,7 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
     """
     wrong = WrongSettings()
     name, types, own_types, guidelines, raters, threshold, step, is_random, seed, *others = values
-    may_revise, lease, most, consent, scale_words, average, scale = others
+    may_revise, lease, most, consent, scale_words, average, repeats, scale = others
     chosen = (*(types or ()), *str(own_types or "").replace(",", " ").split())
     settings = ProjectSettings(
         name=str(name or ""),
@@ -636,6 +645,9 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
         most_per_rater=wrong.check(whole_or_none, most, "limit of pairs per rater", instead=None),
         consent=str(consent or ""),
         scale_words=str(scale_words or ""),
+        repeat_percent=wrong.check(
+            whole_of, repeats, "percentage of repeat pairs", instead=DEFAULTS.repeat_percent
+        ),
         scale=wrong.check(parse_scale, str(scale or ""), instead=(CLSS, CLSS.step))[0],
     )
     checked = wrong.check(check_settings, settings, instead=settings)

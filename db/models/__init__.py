@@ -19,6 +19,7 @@ from db.models.ratings import (
     Comment,
     Rating,
     RatingChange,
+    Repeat,
     SetAside,
     SetAsideRating,
     Skip,
@@ -54,6 +55,7 @@ __all__ = [
     "RaterState",
     "Rating",
     "RatingChange",
+    "Repeat",
     "ScoredSystem",
     "SentDocument",
     "SentOrder",
@@ -88,5 +90,6 @@ GRADES = {
     "adjudication_history": ("quarters",),
     "training_pairs": ("quarters",),
     "training_grades": ("quarters",),
+    "repeats": ("first_quarters", "quarters"),
 }
 """Columns with a grade of the project's scale."""

@@ -47,6 +47,8 @@ class Project(Base):
     """The project's own names and descriptions of the five points; null for those of the paper's Table 1."""
     average: Mapped[str] = mapped_column(String(8), server_default="mean")
     """Of a pair's ratings: the gold grade where there is no decision."""
+    repeat_percent: Mapped[int] = mapped_column(server_default="0")
+    """So many percent of a rater's pairs come back to them."""
     checks_of_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
     """The project whose check pairs are kept here, out of all that is counted there; it is in no list."""
 
@@ -59,6 +61,7 @@ class Project(Base):
         CheckConstraint("lease_minutes >= 1", name="lease_positive"),
         CheckConstraint("most_per_rater >= 1", name="most_per_rater_positive"),
         one_of("average", "mean", "median"),
+        CheckConstraint("repeat_percent BETWEEN 0 AND 50", name="repeat_percent_share"),
         CheckConstraint("(consent IS NULL) = (consent_sha256 IS NULL)", name="consent_has_hash"),
     )
 

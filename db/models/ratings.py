@@ -78,6 +78,37 @@ class RatingChange(Base):
     __table_args__ = (one_of("origin", "page", "import"),)
 
 
+class Repeat(Base):
+    """A pair that came back to its rater: their second answer, which is no rating and counts nowhere else."""
+
+    __tablename__ = "repeats"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
+    pair_id: Mapped[int] = mapped_column(ForeignKey("pairs.id", ondelete="CASCADE"))
+    rater_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    state: Mapped[str] = mapped_column(String(16))
+    """A held one waits for its rater, without a lease: it is in nobody's way."""
+    graded_before: Mapped[int]
+    """Pairs that the rater had graded when this one came back."""
+    first_quarters: Mapped[int | None]
+    """What their rating was when they graded the pair again; a later change of it is not."""
+    quarters: Mapped[int | None]
+    seconds: Mapped[float | None]
+    comment: Mapped[str] = mapped_column(default="")
+    is_flagged: Mapped[bool] = mapped_column(default=False)
+    claimed_at: Mapped[datetime]
+    answered_at: Mapped[datetime | None]
+
+    __table_args__ = (
+        UniqueConstraint("pair_id", "rater_id"),
+        Index("ix_repeats_rater", "project_id", "rater_id", "state"),
+        one_of("state", "held", "rated", "skipped"),
+        CheckConstraint("(state = 'rated') = (quarters IS NOT NULL)", name="rated_has_grade"),
+        CheckConstraint("(quarters IS NULL) = (first_quarters IS NULL)", name="grade_has_first"),
+    )
+
+
 class SetAside(Base):
     """That a rater's grades were set aside, and why; it goes once all of them are brought back."""
 

@@ -215,6 +215,31 @@ def test_twenty_pairs_are_graded_as_fast_as_they_can_be_shown(open_desk):
     assert desk.watch.complaints == []
 
 
+def test_a_pair_comes_back_unmarked_and_agreement_tells_how_the_rater_agrees_with_themselves(open_desk):
+    desk = open_desk(24, repeat_percent=50)
+    page = desk.open()
+    seen: list[str] = []
+    for at in range(28):
+        expect(page.locator("#rate-count")).to_have_text(re.compile(rf"^{at} graded, .*\b{28 - at} left"))
+        expect(page.locator("#rate-scale [role=radio] >> nth=0")).to_be_enabled()
+        expect(page.locator("#rate-scale [aria-checked=true]")).to_have_count(0)
+        text = page.locator("#rate-right").inner_text()
+        press(page, "3" if text in seen else "2", "Enter")
+        seen.append(text)
+    expect(page.locator("#rate-message")).to_contain_text("You have graded 28 pairs,")
+    assert len(set(seen)) == 24
+    assert set(seen[:22]) == {f"late train {at}" for at in range(1, 23)}
+    page = desk.site.page(desk.browser, "root", f"/annotate/agreement?project={desk.project.id}")
+    row = page.locator("#agreement-page").get_by_role("row").filter(has_text="all raters").first
+    row.wait_for(state="attached")
+    assert [cell.strip() for cell in row.locator("td, th").all_text_contents()][:4] == [
+        "all raters",
+        "4",
+        "1.00",
+        "0.0 %",
+    ]
+
+
 def test_the_next_pair_is_there_long_before_the_network_answers_also_when_it_is_long(open_desk):
     long = "A long sentence with many words in it. " * 2600
     desk = open_desk([*phrases(1), NewPair("long", "paragraph2sentence", long, long)])

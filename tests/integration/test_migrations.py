@@ -197,6 +197,9 @@ def test_the_grades_of_a_database_without_scales_stay_as_they_are(bare, tmp_path
         rows = contents(made)
     with bare.engine.begin() as connection:
         for table in Base.metadata.sorted_tables:
+            if table.name not in inspect(connection).get_table_names():
+                rows[table.name] = []  # of a later revision
+                continue
             there = {column["name"] for column in inspect(connection).get_columns(table.name)}
             for row in rows[table.name]:
                 named = zip((column.name for column in table.columns), row, strict=True)
@@ -219,7 +222,8 @@ def test_the_database_keeps_grades_on_the_scale_of_their_project(database):
         refused = copied.format(", ".join(values.get(name, name) for name in names))
         with pytest.raises(IntegrityError, match="off the scale"), database.session() as session:
             session.execute(text(refused))
-    for table in ("ratings", "set_aside_ratings", "adjudications", "training_pairs", "training_grades"):
+    graded = ("ratings", "repeats", "set_aside_ratings", "adjudications", "training_pairs", "training_grades")
+    for table in graded:
         with pytest.raises(IntegrityError, match="off the scale"), database.session() as session:
             session.execute(text(f"UPDATE {table} SET quarters = 17"))
     with pytest.raises(IntegrityError, match="off the scale"), database.session() as session:
