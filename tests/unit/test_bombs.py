@@ -101,9 +101,8 @@ def test_a_program_in_weights_or_in_the_state_of_a_training_is_not_run(tmp_path)
     ran = tmp_path / "ran"
     folder = tmp_path / "model"
     folder.mkdir()
-    (folder / "config.json").write_text(
-        '{"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]}'
-    )
+    config = {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]}
+    (folder / "config.json").write_text(json.dumps(config))
     for name in ("pytorch_model.bin", "model.safetensors", "state.pt"):
         (folder / name).write_bytes(pickle.dumps(Program(ran), protocol=2))
     with pytest.raises(KpdemoError):
