@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, or_, select
 from sqlalchemy.orm import Session
 
-from annotation.crowds import MOST_INVITED
+from annotation.crowds import MOST_INVITED, PSEUDONYM
 from annotation.errors import AccessError, AnnotationError, InvitationError, SettingsError, SignedOutError
 from annotation.passwords import Passwords
 from annotation.services import sign_in
@@ -18,6 +18,7 @@ from annotation.services.assignment import give_back
 from annotation.services.audit import FORMER_NAME, record, record_account
 from annotation.services.project_rows import find_project
 from annotation.services.sign_in import NOT_SIGNED_IN, new_token, token_hash
+from annotation.services.tokens import end_tokens_of
 from annotation.services.users import (
     MAKER_MAY,
     OpenInvitation,
@@ -136,6 +137,20 @@ class AccountService:
         """All accounts, by name."""
         return [account.user for account in self.accounts()]
 
+    def users_to_add(self, project_id: int) -> list[User]:
+        """Who may be made a member of the project, by name.
+
+        Disabled accounts are left out, and those made up for who came to other projects by a shared link.
+        """
+        arrival, user = models.Arrival, models.User
+        is_made_up = or_(arrival.worker_id.is_not(None), user.name_key.startswith(PSEUDONYM))
+        made_up = select(arrival.user_id).join(user, user.id == arrival.user_id).where(is_made_up)
+        here = select(models.Membership.user_id).where(models.Membership.project_id == project_id)
+        is_known = or_(user.id.not_in(made_up), user.id.in_(here))
+        statement = select(user).where(user.disabled_at.is_(None), is_known)
+        with self._database.reading() as session:
+            return [as_user(row) for row in session.scalars(statement.order_by(user.name_key))]
+
     def accounts(self) -> list[Account]:
         """All accounts with their roles, by name."""
         with self._database.reading() as session:
@@ -211,6 +226,7 @@ class AccountService:
             check_not_the_last(session, get_user(session, name), "disabled")
             row = get_user(session, name, lock=True)
             sign_in.end_sessions_of(session, row.id)
+            end_tokens_of(session, row.id)
             if row.disabled_at is None:
                 row.disabled_at = self._clock()
                 record(session, row.disabled_at, "account disabled", user_id=id_of(by), name=row.name)

@@ -132,9 +132,9 @@ def _form_html(project: Project, user: User, code: str) -> str:
         f"{scale_data(settings.scale)}{items}"
         f' data-may-revise="{str(settings.may_revise).lower()}">'
         f'{_bar_html()}<div id="rate-notices"></div>{consent_html("rate")}{_message_html()}'
-        f'<div id="rate-work" hidden>{_training_html()}{_pair_html()}{_scale_html(settings)}'
-        f"{_feedback_html()}"
-        f"{_controls_html(settings.step)}{_comment_html()}</div>"
+        f'<div id="rate-work" hidden>{_training_html()}{_pair_html()}'
+        f'<div class="rate-controls"><div id="rate-dock">{_scale_html(settings)}{_feedback_html()}'
+        f"{_steps_html(settings.step)}</div>{_actions_html()}</div>{_comment_html()}</div>"
         f"{guidelines_html(project)}{_gate_html()}{_history_html()}{_stop_html()}"
         f"{_language_html(code)}{_skip_dialog()}{_help_dialog(settings.scale)}"
         '<p id="rate-live" class="rate-unseen" aria-live="polite"></p></div>'
@@ -265,10 +265,9 @@ def digits_of(scale: Scale) -> list[str]:
     return [str(point) for point in points if 0 <= point <= 9] if points[1] - points[0] == 1 else []
 
 
-def _controls_html(step: Decimal) -> str:
+def _steps_html(step: Decimal) -> str:
     name = step_name(step)
     return f"""
-<div class="rate-controls">
 <div class="rate-foot">
 <div class="rate-steps">
 <button type="button" data-rate="down" aria-label="{_("{step} down", step=name)}"
@@ -282,6 +281,11 @@ def _controls_html(step: Decimal) -> str:
 <button type="button" id="rate-submit" data-rate="submit" aria-keyshortcuts="Enter" disabled>
 <span>{_("Submit and next")}</span> <kbd aria-hidden="true">Enter</kbd></button>
 </div>
+"""
+
+
+def _actions_html() -> str:
+    return f"""
 <div class="rate-actions">
 <button type="button" class="keep" data-rate="back" aria-keyshortcuts="Backspace">{_("‹ Back")}
  <kbd aria-hidden="true">⌫</kbd></button>
@@ -292,7 +296,6 @@ def _controls_html(step: Decimal) -> str:
  <kbd aria-hidden="true">C</kbd></button>
 <button type="button" class="keep" data-rate="help" aria-keyshortcuts="?">{_("Keys")}
  <kbd aria-hidden="true">?</kbd></button>
-</div>
 </div>
 """
 

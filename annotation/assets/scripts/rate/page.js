@@ -2,6 +2,7 @@
 import { _, speak } from "../language.js";
 import { signInAgain } from "../page.js";
 import { Scale, watchWidths } from "../parts.js";
+import { watchDock } from "./dock.js";
 import { land } from "./keys.js";
 import { Sender } from "./sender.js";
 import { Session } from "./session.js";
@@ -45,6 +46,7 @@ const start = (form) => {
   const isSame = root && ["project", "storage"].every((name) => root.dataset[name] === form.dataset[name]);
   root = form;
   watchWidths(root);
+  watchDock(root);
   restoreOptions();
   if (isSame) {
     changed();

@@ -3,8 +3,8 @@
 from alembic import op
 from sqlalchemy import Column, String
 
-revision = "0022"
-down_revision = "0021"
+revision = "0023"
+down_revision = "0022"
 
 
 def upgrade() -> None:
