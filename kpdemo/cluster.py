@@ -1,10 +1,10 @@
 """Predicting millions of documents on a Ray cluster: `python -m kpdemo predict --engine ray`.
 
 The files of the input are cut into pieces: plain JSON Lines by bytes, Parquet, CSV and compressed files by
-rows. Ray Data hands the pieces to workers, each with a model of its own, and a worker writes the predictions
-of a piece as one part of the output folder, in one step, after the last of them is made. So whatever is
-killed costs the pieces that were under way and nothing else: Ray gives those of a worker to another one, and
-a run that is started again leaves out what has its part already.
+rows. Workers, which are actors of Ray with a model each, are given one piece after another and write its
+predictions as one part of the output folder, in one step, after the last of them is made. So whatever is
+killed costs the pieces that were under way and nothing else: Ray starts a worker anew and has it do its piece
+again, and a run that is started again leaves out what has its part already.
 
 A worker predicts a piece with `kpdemo.batch.predict_file`, so that its lines are those of a single process.
 `settings.json` in the output folder holds the settings and the files of the input, with their sizes: a run
@@ -17,18 +17,19 @@ import io
 import json
 import os
 import uuid
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from kpdemo.batch import (
     BatchSettings,
     BatchSummary,
     ResumeError,
+    ShowProgress,
     changed_fields,
     differences,
     predict_file,
@@ -51,8 +52,11 @@ from kpdemo.predictors import index_identity, load_predictor, model_identity
 from kpdemo.types import Document, PredictionOptions, Predictor
 
 PIECE_BYTES = 4 * 2**20
-"""Of JSON Lines: some two thousand abstracts, a minute of a CPU."""
+"""Of JSON Lines at most: some three thousand abstracts, a few minutes of a CPU."""
 PIECE_ROWS = 2_000
+SMALLEST_PIECE = 2**15
+PIECES_A_WORKER = 4
+"""At least, of a small input, so that all workers end at about the same time."""
 
 PARQUET = ".parquet"
 TABLES = (".csv", ".tsv")
@@ -61,6 +65,9 @@ SETTINGS = "settings.json"
 PROBLEMS = "problems"
 """The folder in the output with what is wrong with documents that could not be used."""
 UNFINISHED = ".partial"
+
+RETRIES = 3
+"""How often a piece is begun again whose worker died; one that kills each of them is left out at last."""
 
 _LOCAL_OBJECTS = 256 * 2**20
 """Bytes that a local Ray keeps of messages: they hold counts and no documents."""
@@ -175,7 +182,7 @@ def cut_file(file: str, size: int, run: ClusterRun) -> list[Piece]:
     suffix, compressed = _suffixes(file)
     if suffix == PARQUET:
         with _open(file, decompress=False) as stream, needs_extra("ray", file):
-            from pyarrow.parquet import ParquetFile
+            from pyarrow.parquet import ParquetFile  # type: ignore[import-untyped]
 
             length, step = ParquetFile(stream).metadata.num_rows, run.piece_rows
     elif suffix in LINE_SUFFIXES and not compressed and not _is_array(file):
@@ -232,7 +239,8 @@ def _whole_lines(piece: Piece) -> bytes:
 def _is_array(file: str) -> bool:
     """Whether the file is one JSON array, which only the whole of it is."""
     with _open(file) as stream:
-        return stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+        begin: bytes = stream.read(64)
+    return begin.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
 
 
 def _rows(file: str, run: ClusterRun) -> Iterator[LocatedDocument | LineError]:
@@ -280,22 +288,23 @@ class Worker:
 
     def __init__(self, run: ClusterRun) -> None:
         self._run = run
-        self._predictor: Predictor = load_predictor(run.model, device=run.device, index=run.index)
+        self._predictor: Predictor | None = None
 
-    def __call__(self, row: Mapping[str, Any]) -> dict[str, str]:
-        try:
-            summary = asdict(self.predict(Piece(**json.loads(row["piece"]))))
-        except KpdemoError as error:  # of another process only words come back
-            return {"answer": json.dumps({"error": str(error)})}
-        foreign = [[*kind, count] for kind, count in summary.pop("foreign").items()]
-        return {"answer": json.dumps({**summary, "foreign": foreign})}
+    def wait(self) -> None:
+        """Answer when the worker runs."""
 
-    def predict(self, piece: Piece) -> BatchSummary:
+    def predict(self, piece: Piece) -> BatchSummary | str:
         """Write the part of a piece, unless it is there.
 
-        Raises:
-            KpdemoError: the piece cannot be read, or the model not be loaded, or has other weights here.
+        Returns:
+            The counts, or why there is no part: of another process only words come back.
         """
+        try:
+            return self._predict(piece)
+        except (KpdemoError, OSError) as error:
+            return str(error)
+
+    def _predict(self, piece: Piece) -> BatchSummary:
         from fsspec.core import url_to_fs
 
         run = self._run
@@ -306,6 +315,8 @@ class Worker:
             raise ModelLoadError(
                 f"The model {run.model} has other weights on a worker: install the same there."
             )
+        if self._predictor is None:
+            self._predictor = load_predictor(run.model, device=run.device, index=run.index)
         predictions, problems = io.BytesIO(), list[LineError]()
         settings = run.settings
         summary = predict_file(
@@ -340,10 +351,6 @@ def _write(system: Any, path: str, content: bytes) -> None:
     system.mv(unfinished, path)
 
 
-ShowPieces = Callable[[BatchSummary, int, int], None]
-"""Called with the counts so far, the pieces that have their parts, and all pieces."""
-
-
 def predict_on_ray(
     source: str,
     output: str,
@@ -356,9 +363,9 @@ def predict_on_ray(
     batch_size: int | None = None,
     workers: int | None = None,
     gpus: float | None = None,
-    piece_bytes: int = PIECE_BYTES,
-    piece_rows: int = PIECE_ROWS,
-    progress: ShowPieces | None = None,
+    piece_bytes: int | None = None,
+    piece_rows: int | None = None,
+    progress: ShowProgress | None = None,
 ) -> BatchSummary:
     """Predict the keyphrases of every document of `source`, as JSON Lines in the folder `output`.
 
@@ -370,20 +377,21 @@ def predict_on_ray(
         device: "auto" is a GPU for each worker if the cluster has any.
         workers: by default one for each GPU, or for each CPU.
         gpus: of a worker; a fraction lets several share one.
-        piece_bytes, piece_rows: see `Piece`; a run that goes on keeps those that it began with.
+        piece_bytes, piece_rows: see `Piece`; by default by the size of the input. A run that goes on keeps
+            those that it began with.
 
     Returns:
         What was predicted now; `skipped` is 0, as parts that are there are not read.
 
     Raises:
-        InputError: a file of the input cannot be read.
+        InputError: a file of the input cannot be read, or the cluster has no GPU where `device` is one.
         ResumeError: `output` was made with other settings, or of another input.
         MissingPackageError: Ray is not installed.
+        KpdemoError: some pieces have no part; the others have theirs.
     """
     with needs_extra("ray", "--engine ray"):
         import ray
-        import ray.data
-    from fsspec.core import url_to_fs
+        from fsspec.core import url_to_fs
 
     files = list_files(source)
     system, folder = url_to_fs(output)
@@ -396,6 +404,13 @@ def predict_on_ray(
         if gpus is None:
             gpus = 1.0 if device != "cpu" and resources.get("GPU") else 0.0
         on = "cuda" if gpus else "cpu"
+        if device not in ("auto", on):
+            raise InputError(f"The device is {device}, but the workers have {gpus:g} GPUs; see --gpus.")
+        if workers is None:
+            workers = max(1, int(resources.get("GPU", 0) / gpus if gpus else resources.get("CPU", 1)))
+        share = sum(files.values()) // (PIECES_A_WORKER * workers)
+        piece_bytes = piece_bytes or max(SMALLEST_PIECE, min(PIECE_BYTES, share))
+        piece_rows = piece_rows or max(1, PIECE_ROWS * piece_bytes // PIECE_BYTES)
         identity = model_identity(model) + index_identity(model, None if index is None else Path(index))
         run = ClusterRun(
             output, model, on, index, identity, options, id_column, batch_size, piece_bytes, piece_rows
@@ -408,35 +423,66 @@ def predict_on_ray(
         pieces = [piece for plan in plans for piece in plan]
         there = {os.path.basename(name) for name in system.ls(folder, detail=False)}
         missing = [piece for piece in pieces if piece.part not in there]
-        if workers is None:
-            workers = max(1, int(resources.get("GPU", 0) / gpus if gpus else resources.get("CPU", 1)))
-        total = BatchSummary()
-        if missing:
-            ray.data.DataContext.get_current().enable_progress_bars = False
-            rows = [{"piece": json.dumps(asdict(piece))} for piece in missing]
-            answers = ray.data.from_items(rows, override_num_blocks=len(rows)).map(
-                Worker,
-                fn_constructor_args=[run],
-                concurrency=min(workers, len(rows)),
-                num_cpus=1,
-                num_gpus=gpus,
-            )
-            for done, row in enumerate(answers.iter_rows(), len(pieces) - len(missing) + 1):
-                total = _add(total, json.loads(row["answer"]))
-                if progress is not None:
-                    progress(total, done, len(pieces))
+        worker = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=-1, max_task_retries=RETRIES)(Worker)
+        actors = [worker.remote(run) for _ in range(min(workers, len(missing)))]
+        total, failures = BatchSummary(), list[str]()
+        for answer in _answers(ray, actors, missing):
+            if isinstance(answer, str):
+                failures.append(answer)
+                continue
+            total = _add(total, answer)
+            if progress is not None:
+                progress(total)
         for name in system.glob(f"{folder}/**/.*{UNFINISHED}"):
             system.rm(name)  # of a worker that was killed
+        if failures:
+            raise KpdemoError(
+                f"{len(failures):,} of {len(pieces):,} pieces have no part in {output}; the first: "
+                f"{failures[0]} The same command does these alone."
+            )
         return total
     finally:
         if begun:
             ray.shutdown()
 
 
+def _answers(ray: Any, workers: Sequence[Any], pieces: Iterable[Piece]) -> Iterator[BatchSummary | str]:
+    """What came of each piece, as soon as it is known.
+
+    A worker is given its first piece when it runs. So those for which a cluster has no room yet keep nobody
+    waiting.
+    """
+    left = deque(pieces)
+    asked = {worker.wait.remote(): (worker, False) for worker in workers}
+    under_way, reason = 0, ""
+    while left or under_way:
+        if not asked:
+            raise KpdemoError(f"No worker of Ray starts: {reason}")
+        [answered], _ = ray.wait(list(asked))
+        worker, has_piece = asked.pop(answered)
+        answer: BatchSummary | str | None
+        try:
+            answer = ray.get(answered)
+        except ray.exceptions.RayError as error:
+            answer = reason = str(getattr(error, "cause", None) or error).partition("\n")[0]
+        if has_piece:
+            under_way -= 1
+            yield cast(BatchSummary | str, answer)
+        elif answer is not None:
+            continue  # this worker cannot start
+        if left:
+            asked[worker.predict.remote(left.popleft())] = worker, True
+            under_way += 1
+
+
 def _connect(ray: Any, workers: int | None) -> None:
     if address := os.environ.get("RAY_ADDRESS"):
         ray.init(address=address, log_to_driver=False, logging_level="warning")
         return
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves the machine unasked
+    os.environ.setdefault(
+        "RAY_worker_niceness", "0"
+    )  # of Ray 15: workers would wait for all that runs beside
     ray.init(
         address="local",
         num_cpus=max(os.cpu_count() or 1, workers or 1),
@@ -496,16 +542,11 @@ def _begin(system: Any, folder: str, run: ClusterRun, files: Mapping[str, int]) 
     return run
 
 
-def _add(total: BatchSummary, answer: Mapping[str, Any]) -> BatchSummary:
-    if "error" in answer:
-        raise KpdemoError(f"{answer['error']} The same command goes on with the rest.")
-    foreign = Counter(total.foreign)
-    for language, lacks, count in answer.get("foreign", ()):
-        foreign[language, lacks] += count
+def _add(total: BatchSummary, more: BatchSummary) -> BatchSummary:
     return replace(
         total,
-        done=total.done + answer["done"],
-        failed=total.failed + answer["failed"],
-        retrieved=total.retrieved + answer["retrieved"],
-        foreign=foreign,
+        done=total.done + more.done,
+        failed=total.failed + more.failed,
+        retrieved=total.retrieved + more.retrieved,
+        foreign=Counter(total.foreign) + Counter(more.foreign),
     )

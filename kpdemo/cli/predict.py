@@ -104,8 +104,8 @@ EngineOption = Annotated[
     Engine,
     typer.Option(
         help="Where many documents are predicted: in this process, or by Ray's workers, here or on the "
-        "cluster of RAY_ADDRESS. With ray, --input is files or a folder of JSON Lines, Parquet or CSV, --output a "
-        "folder, and both may be URLs such as s3://bucket/folder."
+        "cluster of RAY_ADDRESS. With ray, --input is files or a folder of JSON Lines, Parquet or CSV, "
+        "--output a folder, and both may be URLs such as s3://bucket/folder."
     ),
 ]
 WorkersOption = Annotated[
@@ -399,10 +399,6 @@ def _predict_on_ray(
 
     try:
         with progress_line("Predicting", None) as progress:
-
-            def show(summary: BatchSummary, parts: int, of: int) -> None:
-                progress.show(summary.seen)
-
             summary = predict_on_ray(
                 source,
                 output,
@@ -414,7 +410,7 @@ def _predict_on_ray(
                 batch_size=batch_size,
                 workers=cluster.workers,
                 gpus=cluster.gpus,
-                progress=show,
+                progress=lambda so_far: progress.show(so_far.seen),
             )
     except KeyboardInterrupt:
         say("Stopped; run the same command to continue.")
