@@ -69,6 +69,10 @@ UNFINISHED = ".partial"
 RETRIES = 3
 """How often a piece is begun again whose worker died; one that kills each of them is left out at last."""
 
+LOCAL_ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # nothing leaves the machine unasked
+    "RAY_worker_niceness": "0",  # with Ray's own 15, workers wait for all that runs beside them
+}
 _LOCAL_OBJECTS = 256 * 2**20
 """Bytes that a local Ray keeps of messages: they hold counts and no documents."""
 
