@@ -7,6 +7,7 @@
 VENV := .venv
 PYTHON_IN_VENV := $(VENV)/bin/python
 ARGS ?=
+MINUTES ?= 10
 # Files in the order of their names: the browser tests, which take longest, begin first.
 DISTRIBUTE := --dist loadfile --no-loadscope-reorder
 # One more than there are cores, four at most: tests of pages mostly wait.
@@ -14,7 +15,7 @@ WORKERS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 4 ? cor
 
 export VENV PYTHON PIP_ARGS
 
-.PHONY: help run test test-all chromium characterise train-setup docs check format bench clean
+.PHONY: help run test test-all chromium characterise train-setup docs check format bench soak clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -50,6 +51,9 @@ format: $(VENV)/.dev ## For developers: format the code
 
 bench: $(VENV)/.dev ## For developers: measure speed
 	$(PYTHON_IN_VENV) -m pytest tests/benchmark -m benchmark $(ARGS)
+
+soak: $(VENV)/.dev ## For developers: raters, predictions, exports, backups and kills together, then the sums
+	$(PYTHON_IN_VENV) -m tests.soak --minutes $(MINUTES) $(ARGS)
 
 clean: ## Remove .venv and all caches
 	rm -rf $(VENV) build dist site *.egg-info .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -42,9 +42,11 @@ from kpdemo.ui.compare import CompareHandlers, build_compare_section
 from kpdemo.ui.evaluate import EvaluateHandlers, build_evaluate_tab
 from kpdemo.ui.files import DELETED_SECONDS, FilesHandlers, build_files_tab
 from kpdemo.ui.models import ModelShelf, no_index
+from kpdemo.ui.monitoring import MetricsAccess, add_monitoring, set_up_logs
 from kpdemo.ui.page import (
     SCRIPTS,
     FooterHandlers,
+    Pages,
     add_cards,
     add_scripts,
     build_footer,
@@ -86,6 +88,7 @@ class AppContext:
     index_of: Callable[[str], str] = no_index
     load_apart: Load | ModelQueue | None = None  # for long texts and files, if they are to wait apart
     documentation: str = ""
+    metrics: MetricsAccess | None = None  # who may read /metrics
 
 
 def build_context(settings: Settings, workers: Workers, similarities: Similarities) -> AppContext:
@@ -95,6 +98,8 @@ def build_context(settings: Settings, workers: Workers, similarities: Similariti
     in_space, url, docs = settings.in_space, settings.database_url, settings.documentation
     services = open_annotation(url, in_space=in_space, wordnet=settings.wordnet, similarities=similarities)
     index = partial(index_of, model=settings.model, index=settings.index)
+    networks = settings.metrics
+    metrics = None if networks is None else MetricsAccess(networks, settings.metrics_token)
     return AppContext(
         models,
         workers.short,
@@ -103,6 +108,7 @@ def build_context(settings: Settings, workers: Workers, similarities: Similariti
         index_of=index,
         load_apart=workers.long,
         documentation=docs,
+        metrics=metrics,
     )
 
 
@@ -110,7 +116,7 @@ def build_app(
     shelf: ModelShelf, links: Sequence[PageLink] = (), sends: SendHandlers | None = None, docs: str = ""
 ) -> gr.Blocks:
     """The public page, in the order of the tabs; without `sends` nothing can be sent to a project."""
-    app: gr.Blocks = gr.Blocks(title=TITLE, analytics_enabled=False, delete_cache=DELETED_SECONDS)
+    app = Pages(title=TITLE, analytics_enabled=False, delete_cache=DELETED_SECONDS)
     with app:
         page_header(NAME, PURPOSE, links, USER_PATH if links else "")
         with gr.Tabs(elem_id="page-tabs"):
@@ -134,7 +140,7 @@ def build_server(context: AppContext) -> FastAPI:
     services = context.annotation
     server = new_server(shelf.files.close)
     add_security(server, in_space=context.in_space, never_framed=ANNOTATION_PATHS)
-    add_health(server, lambda: shelf.state, services.state if services is not None else lambda: "ok")
+    state = add_health(server, lambda: shelf.state, services.state if services is not None else lambda: "ok")
     add_api(server, shelf)
     add_cards(server, shelf)
     scripts = add_scripts(server, {"kpdemo": SCRIPTS, "annotation": annotation_pages.SCRIPTS})
@@ -154,6 +160,7 @@ def build_server(context: AppContext) -> FastAPI:
         links = [PageLink("Annotate", "/annotate/", new_tab=context.in_space)]
         sends = SendHandlers(shelf, services.handovers.keep, new_tab=context.in_space)
     documentation = context.documentation or add_documentation(server, SITE)
+    server.state.metrics = add_monitoring(server, state, context.metrics)
     public = partial(build_app, shelf, links, sends, documentation)
     mount_pages(server, public, "/", max_file_size=MAX_FILE_SIZE, scripts=scripts["kpdemo"])
     shelf.warm_up_in_background()
@@ -161,8 +168,9 @@ def build_server(context: AppContext) -> FastAPI:
 
 
 def main(arguments: Sequence[str] | None = None, workers: Workers | None = None) -> int:
-    """Serve until Ctrl+C, with the models in `workers` if they have been started already."""
+    """Serve until Ctrl+C or SIGTERM, with the models in `workers` if they have been started already."""
     settings = read_settings(arguments, os.environ)
+    set_up_logs(as_json=settings.log_format == "json", level=settings.log_level)
     with workers or start_models(settings) as models, private_uploads(), ExitStack() as opened:
         try:
             check_device(settings, models)
@@ -173,7 +181,9 @@ def main(arguments: Sequence[str] | None = None, workers: Workers | None = None)
             return 2 if isinstance(error, UrlError) else 1
         services = context.annotation
         notes = start_notes(services, address_of(listener), in_space=settings.in_space) if services else []
-        serve(build_server(context), listener, notes, behind_proxy=settings.in_space)
+        server = build_server(context)
+        work = lambda: server.state.metrics.work  # noqa: E731
+        serve(server, listener, notes, work=work, behind_proxy=settings.in_space)
     return 0
 
 

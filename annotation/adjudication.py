@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from hashlib import sha256
 
 from annotation.errors import AnnotationError, GradeError, ImportFileError
-from annotation.scale import Scale
+from annotation.scale import CLSS, Scale
 from annotation.senses import PairSenses
 from annotation.types import Cause
 from annotation.wording import beginning, normalise_note
@@ -242,13 +242,19 @@ def grade_text(grade: Decimal) -> str:
     return f"{grade.normalize():f}"
 
 
-def check_decision(grade: Decimal, note: str, step: Decimal) -> str:
+def check_decision(grade: Decimal, note: str, step: Decimal, scale: Scale = CLSS) -> str:
     """The note as it is kept.
+
+    Args:
+        grade: what was decided.
+        note: why.
+        step: in which the project grades.
+        scale: the project's.
 
     Raises:
         GradeError: the grade is not on the project's scale.
         NoteError: the note is too long.
     """
-    if not Scale(step).allows(grade):
-        raise GradeError(f"A decision is a grade of 0 to 4 in steps of {step}, not {grade}: choose one.")
+    if not (of_raters := replace(scale, step=step)).allows(grade):
+        raise GradeError(f"A decision is a grade of {of_raters.text}, not {grade}: choose one.")
     return normalise_note(note, "note", NOTE_LENGTH)

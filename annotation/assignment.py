@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from hashlib import sha256
 from typing import Protocol
 
+from annotation.scale import CLSS, Scale
 from annotation.senses import PairSenses
 
 
@@ -49,6 +50,8 @@ class PairForRater:
     is_flagged: bool = False
     rated_at: datetime | None = None
     senses: PairSenses | None = None
+    is_repeat: bool = False
+    """It came back to them: grade, comment and flag are those of the second time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,12 @@ class RaterProject:
     name: str
     step: Decimal
     may_revise: bool
+    scale: Scale = CLSS
+
+    @property
+    def grades(self) -> Scale:
+        """Those that a rater can give."""
+        return replace(self.scale, step=self.step)
 
 
 @dataclass(frozen=True, slots=True)

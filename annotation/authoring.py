@@ -24,12 +24,13 @@ from typing import Any
 
 from annotation.comparison import Bounds, Size, size_of
 from annotation.errors import ImportFileError
+from annotation.scale import CLSS, Scale
 from annotation.similarity import longest_common_piece, substring_similarity
 from annotation.wording import beginning
 
 UNRELATED = 0
-REQUESTED = (1, 2, 3, 4)
-"""What writers are asked for; pairs of grade 0 are made without them."""
+"""Requested grades are numbers of the scale's points, from 0: pairs of the lowest are made without
+writers, who are asked for the others."""
 LONGEST_WRITTEN = 4_000
 """Characters of a text that is written here."""
 COPIED_SHARE = 0.6
@@ -40,6 +41,12 @@ NEAR = 0.85
 """Texts that share this much (substring_similarity) are called nearly the same."""
 
 _FIRST_WORD = re.compile(r"[^\W_]")
+
+
+def bins_of(scale: Scale) -> tuple[Decimal, ...]:
+    """The middles of the bins of the distribution, points and what lies between two: 0, 0.5 … 4."""
+    half = Decimal(scale.points[1] - scale.points[0]) / 2
+    return tuple(scale.lowest + half * number for number in range(2 * len(scale.points) - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +122,7 @@ class WritingDesk:
     is_waiting: bool
     """Nothing now, but others hold items that may come back."""
     balance: tuple[int, ...] | None
-    """How often the grades 1 to 4 were requested in the group of their item."""
+    """How often each grade but the lowest was requested in the group of their item."""
     has_genre: bool
     """Whether the group is of a type and a genre, not of a type alone."""
 
@@ -141,7 +148,7 @@ class GroupBalance:
     type: str
     genre: str | None
     counts: tuple[int, ...]
-    """Of the grades 0 to 4: reserved, with a writer or editor, or paired."""
+    """Of the grades, point by point: reserved, with a writer or editor, or paired."""
     unwritten: int
     """Items that nobody has."""
 
@@ -167,7 +174,9 @@ class Candidate:
     """The same in the database."""
 
 
-def next_grade(taken: Mapping[int, int], *, seed: int, group: str, has_zeros: bool = True) -> int:
+def next_grade(
+    taken: Mapping[int, int], *, seed: int, group: str, has_zeros: bool = True, points: int = len(CLSS.points)
+) -> int:
     """The grade to be requested next in a group: the one that was least often so far.
 
     Whatever order items are taken and given back in, a group whose items are all out has each grade equally
@@ -179,8 +188,9 @@ def next_grade(taken: Mapping[int, int], *, seed: int, group: str, has_zeros: bo
         seed: the project's.
         group: names type and genre.
         has_zeros: whether a share is reserved for grade 0.
+        points: how many the scale has.
     """
-    grades = (UNRELATED, *REQUESTED) if has_zeros else REQUESTED
+    grades = range(UNRELATED if has_zeros else UNRELATED + 1, points)
 
     def place(grade: int) -> tuple[int, bytes]:
         rounds = taken.get(grade, 0)
@@ -304,11 +314,6 @@ def _digest(*parts: object) -> bytes:
     return sha256("\0".join(map(str, parts)).encode("utf-8", "surrogatepass")).digest()
 
 
-POINTS = 5
-BINS = tuple(Decimal(number) / 2 for number in range(9))
-"""The middles of the bins of the distribution: 0, 0.5 … 4."""
-
-
 @dataclass(frozen=True, slots=True)
 class JudgedPair:
     """A pair with what was requested and what came out of it."""
@@ -360,20 +365,23 @@ class WritingReport:
     project: str
     groups: tuple[GroupBalance, ...]
     matrix: tuple[tuple[int, ...], ...]
-    """[5][5]: requested grade, obtained grade, each rounded to the nearest point."""
+    """Requested grade, obtained grade, each rounded to the nearest point."""
     whole: GradeGap
     by_grade: tuple[GradeGap, ...]
-    """Of the requested grades 0 to 4."""
+    """Of the requested grades, point by point."""
     by_type: tuple[tuple[str, GradeGap], ...]
     writers: tuple[WriterFigures, ...]
     distribution: tuple[tuple[str, tuple[int, ...]], ...]
-    """By type, pairs in each of BINS: Figure 1 of Jurgens et al. (2014)."""
+    """By type, pairs in each of `bins`: Figure 1 of Jurgens et al. (2014)."""
     reserved: int
     """Items that wait for a pair of grade 0."""
     waiting: int
     """Texts awaiting review for an editor."""
     not_understood: int
     """Items without a text that somebody left blank."""
+    points: tuple[int, ...] = CLSS.points
+    """Of the scale."""
+    bins: tuple[Decimal, ...] = bins_of(CLSS)
 
 
 def writing_report(
@@ -386,6 +394,7 @@ def writing_report(
     reserved: int,
     waiting: int,
     not_understood: int,
+    scale: Scale = CLSS,
 ) -> WritingReport:
     """The whole report.
 
@@ -395,16 +404,24 @@ def writing_report(
     """
     judged = [pair for pair in pairs if pair.obtained is not None]
     ordered = [pair for pair in judged if pair.requested is not None]
-    cells = Counter((_point(pair.requested), _point(pair.obtained)) for pair in ordered)
-    places = Counter((pair.type, _bin(pair.obtained)) for pair in judged)
+    points, bins = scale.points, bins_of(scale)
+    width, number = points[1] - points[0], range(len(points))
+
+    def point(grade: Decimal | None) -> int:
+        return _nearest(grade, scale.lowest, Decimal(width))
+
+    cells = Counter((point(pair.requested), point(pair.obtained)) for pair in ordered)
+    places = Counter(
+        (pair.type, _nearest(pair.obtained, scale.lowest, Decimal(width) / 2)) for pair in judged
+    )
     with_pairs = [type for type in types if any(pair.type == type for pair in judged)]
     return WritingReport(
         project=project,
         groups=tuple(groups),
-        matrix=tuple(tuple(cells[row, column] for column in range(POINTS)) for row in range(POINTS)),
+        matrix=tuple(tuple(cells[row, column] for column in number) for row in number),
         whole=drift_of(ordered),
         by_grade=tuple(
-            drift_of([pair for pair in ordered if _point(pair.requested) == grade]) for grade in range(POINTS)
+            drift_of([pair for pair in ordered if point(pair.requested) == grade]) for grade in number
         ),
         by_type=tuple(
             (type, drift_of(those))
@@ -416,11 +433,13 @@ def writing_report(
             for counts in writers
         ),
         distribution=tuple(
-            (type, tuple(places[type, number] for number in range(len(BINS)))) for type in with_pairs
+            (type, tuple(places[type, place] for place in range(len(bins)))) for type in with_pairs
         ),
         reserved=reserved,
         waiting=waiting,
         not_understood=not_understood,
+        points=points,
+        bins=bins,
     )
 
 
@@ -456,7 +475,9 @@ def report_json(report: WritingReport) -> dict[str, Any]:
             {
                 "type": group.type,
                 "genre": group.genre,
-                "requested": {str(grade): count for grade, count in enumerate(group.counts)},
+                "requested": {
+                    str(grade): count for grade, count in zip(report.points, group.counts, strict=True)
+                },
                 "unwritten": group.unwritten,
             }
             for group in report.groups
@@ -464,12 +485,14 @@ def report_json(report: WritingReport) -> dict[str, Any]:
         "matrix": [list(row) for row in report.matrix],
         "drift": {
             "all": asdict(report.whole),
-            "by_grade": {str(grade): asdict(each) for grade, each in enumerate(report.by_grade)},
+            "by_grade": {
+                str(grade): asdict(each) for grade, each in zip(report.points, report.by_grade, strict=True)
+            },
             "by_type": {type: asdict(each) for type, each in report.by_type},
         },
         "writers": [{**asdict(each.counts), **asdict(each.drift)} for each in report.writers],
         "distribution": {
-            "bins": [float(middle) for middle in BINS],
+            "bins": [float(middle) for middle in report.bins],
             "types": {
                 type: {"pairs": list(counts), "cumulative": cumulative(counts)}
                 for type, counts in report.distribution
@@ -481,12 +504,7 @@ def report_json(report: WritingReport) -> dict[str, Any]:
     }
 
 
-def _point(grade: Decimal | None) -> int:
-    """The nearest of the five points, the higher one of two."""
+def _nearest(grade: Decimal | None, lowest: int, width: Decimal) -> int:
+    """The number of the nearest of places `width` apart, the higher one of two."""
     assert grade is not None
-    return int(grade.quantize(Decimal(1), ROUND_HALF_UP))
-
-
-def _bin(grade: Decimal | None) -> int:
-    assert grade is not None
-    return _point(grade * 2)
+    return int(((grade - lowest) / width).quantize(Decimal(1), ROUND_HALF_UP))

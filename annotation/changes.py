@@ -25,6 +25,7 @@ SETTING_WORDS = {
     "raters_per_pair": "number of raters per pair",
     "types": "comparison types",
     "average": "gold grade without a decision",
+    "repeat_percent": "percentage of repeat pairs",
     "is_random": "order",
     "may_revise": "switch for changing grades",
     "lease_minutes": "minutes for a pair",

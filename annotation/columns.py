@@ -98,6 +98,17 @@ def guess_by_content(rows: Sequence[Sequence[str]]) -> dict[str, str]:
     return found | ({"id": str(ids[0] + 1)} if ids and len(rows) > 1 else {})
 
 
+def numbered_raters(names: Sequence[str]) -> tuple[str, ...]:
+    """The columns "1", "2" and so on beside others, as of WordSim-353: each has the grades of one rater.
+
+    >>> numbered_raters(["word 1", "word 2", "human (mean)", "1", "2", "3"])
+    ('1', '2', '3')
+    """
+    numbers = [name for name in names if name.isdecimal()]
+    is_counted = numbers == [str(number) for number in range(1, len(numbers) + 1)]
+    return tuple(numbers) if is_counted and 1 < len(numbers) < len(names) else ()
+
+
 def _is_number(text: str) -> bool:
     return re.fullmatch(r"[+-]?[\d.,]*%?", text) is not None
 

@@ -63,12 +63,13 @@ from annotation.columns import (
     guess_columns,
     id_of_line,
     names_no_columns,
+    numbered_raters,
     rename,
 )
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import GradeError, ImportFileError
 from annotation.files.tools import from_tool, item_of, tool_of
-from annotation.scale import CLSS
+from annotation.scale import ANY_SCALE, CLSS, Scale
 from annotation.sense_pairs import read_senses
 from annotation.senses import WORD_TO_SENSE
 from annotation.types import Cause, ItemInput, KnownPair, KnownPairInput, NewPair, NewRating
@@ -313,7 +314,11 @@ def _as_pairs(
                 if assigned:
                     used = {*assigned, *assigned.values()}
                     notes.columns = assigned
-                    notes.left_out = tuple(name for name in names if name not in used | {*FIELDS})
+                    numbered = numbered_raters(names) if has_texts else ()
+                    notes.left_out = tuple(name for name in names if name not in used | {*FIELDS, *numbered})
+                    if numbered:
+                        notes.columns = {**assigned, "ratings": f"1 to {len(numbered)}"}
+                        assigned = {**assigned, **{RATING_COLUMN + name: name for name in numbered}}
         try:
             fields = row.fields
             if tool:
@@ -562,7 +567,8 @@ _DECIMAL_COMMA = re.compile(r"\d+,\d+")
 class RowReader:
     """Takes the fields of one row apart; `where` begins every message, `type` is for a row without."""
 
-    def __init__(self, fields: dict[str, Any], where: str, type: str | None) -> None:
+    def __init__(self, fields: dict[str, Any], where: str, type: str | None, scale: Scale = CLSS) -> None:
+        self._scale = scale
         self._fields = fields
         self._where = where
         self._type = type
@@ -634,7 +640,7 @@ class RowReader:
         pair = self._pair()
         name = "gold" if "gold" in self._fields and _is_empty(self._fields.get("grade")) else "grade"
         if _is_empty(self._fields.get(name)):
-            raise self._blank(name, "write the known grade, 0 to 4, or delete the row")
+            raise self._blank(name, f"write the known grade, {self._scale.ends}, or delete the row")
         explanation = self._value_of("explanation", LONGEST_EXPLANATION) or ""
         return KnownPair(pair, self._grade(self._fields[name], name), explanation)
 
@@ -743,8 +749,10 @@ class RowReader:
         twice = next((rater for rater, count in times.items() if count > 1), None)
         if twice is not None:
             raise self._error("ratings", f"{twice!r} rated the pair twice; keep one of the grades")
-        if (scale := self._fields.get("scale")) not in (None, "", "0-4"):
-            raise self._error("scale", f"{quote_value(scale)} is not 0-4; convert the grades first")
+        own = f"{self._scale.lowest}-{self._scale.highest}"
+        is_told = self._scale != ANY_SCALE
+        if is_told and (scale := self._fields.get("scale")) not in (None, "", own):
+            raise self._error("scale", f"{quote_value(scale)} is not {own}; convert the grades first")
         return tuple(found)
 
     def _parse_entries(self, value: object) -> Iterator[tuple[str, Decimal]]:
@@ -794,17 +802,19 @@ class RowReader:
             try:
                 value = Decimal(text)
             except InvalidOperation:
-                raise self._error(
-                    field, f"{quote_value(value)} is not a grade; write 0 to 4 such as 2.75"
-                ) from None
+                raise self._no_grade(value, field) from None
         if isinstance(value, bool) or not isinstance(value, int | Decimal):
-            raise self._error(field, f"{quote_value(value)} is not a grade; write 0 to 4 such as 2.75")
+            raise self._no_grade(value, field)
         try:
-            return CLSS.check(Decimal(value))
+            return self._scale.check(Decimal(value))
         except GradeError:
             raise self._error(
-                field, f"{quote_value(value)} is not 0 to 4 in steps of {CLSS.step}; fix it or delete the row"
+                field, f"{quote_value(value)} is not {self._scale.text}; fix it or delete the row"
             ) from None
+
+    def _no_grade(self, value: object, field: str) -> ImportFileError:
+        grades = f"{self._scale.ends} such as {self._scale.example}"
+        return self._error(field, f"{quote_value(value)} is not a grade; write {grades}")
 
     def _blank(self, field: str, remedy: str) -> ImportFileError:
         state = "is missing" if self._fields.get(field) is None else "is empty"
@@ -832,6 +842,7 @@ def read_items_or_errors(
     only_type: str | None = None,
     columns: Columns | None = None,
     notes: ReadingNotes | None = None,
+    scale: Scale = CLSS,
 ) -> Iterator[ItemInput]:
     """The pairs and ratings of an open file, one at a time, as they are needed.
 
@@ -845,13 +856,14 @@ def read_items_or_errors(
         only_type: that of the project, where it has one: of rows whose file names none either.
         columns: which are what, where their names do not tell; numbers are of a file without header.
         notes: takes down how pairs were read.
+        scale: the project's, on which each grade has to be.
     """
     named = type_of_name(source.name)
     default = type or (named if named in COMPARISON_TYPES else only_type)
     rows = rows_or_errors(
         source, format=format, type=type or named or only_type, columns=columns, notes=notes
     )
-    return _items(source.name, rows, default, RowReader.item)
+    return _items(source.name, rows, default, RowReader.item, scale)
 
 
 SHOWN_ROWS = 3
@@ -917,7 +929,7 @@ SHOWN_CHARACTERS = 80
 
 
 def read_known_pairs(
-    source: Source, *, type: str | None = None, only_type: str | None = None
+    source: Source, *, type: str | None = None, only_type: str | None = None, scale: Scale = CLSS
 ) -> Iterator[KnownPairInput]:
     """The pairs of an open file with their fields `grade` (or `gold`) and, if wished, `explanation`.
 
@@ -926,7 +938,7 @@ def read_known_pairs(
     named = type_of_name(source.name)
     default = type or (named if named in COMPARISON_TYPES else only_type)
     rows = rows_or_errors(source, type=type or named or only_type)
-    return _items(source.name, rows, default, RowReader.known_pair)
+    return _items(source.name, rows, default, RowReader.known_pair, scale)
 
 
 def read_larger_items(
@@ -937,15 +949,19 @@ def read_larger_items(
     return _items(source.name, rows, type, RowReader.larger_item)
 
 
-def read_decisions(source: Source) -> Iterator[DecisionInput]:
+def read_decisions(source: Source, *, scale: Scale = CLSS) -> Iterator[DecisionInput]:
     """The decisions of an open table, such as `annotation.cli.adjudication` writes; None of a row
     without grade, cause and note. Errors are those of `read_items_or_errors`."""
     rows = rows_or_errors(source, needs=DECISION_FIELDS)
-    return _items(source.name, rows, None, RowReader.decision)
+    return _items(source.name, rows, None, RowReader.decision, scale)
 
 
 def _items(
-    name: str, rows: Iterable[Row | ImportFileError], type: str | None, read: Callable[[RowReader], _Item]
+    name: str,
+    rows: Iterable[Row | ImportFileError],
+    type: str | None,
+    read: Callable[[RowReader], _Item],
+    scale: Scale = CLSS,
 ) -> Iterator[_Item | ImportFileError]:
     """What `read` makes of each row; `type` is of rows that name none."""
     is_empty = True
@@ -955,7 +971,7 @@ def _items(
             if isinstance(row, ImportFileError):
                 yield row
                 continue
-            reader = RowReader(row.fields, f"{name}, {row.place}", type)
+            reader = RowReader(row.fields, f"{name}, {row.place}", type, scale)
             try:
                 found: _Item | ImportFileError = read(reader)
             except ImportFileError as error:

@@ -24,6 +24,7 @@ from annotation.comparison import comparison_type, types_in_order
 from annotation.exchange import GOLD_COLUMN, RATING_COLUMN
 from annotation.gold import Format, GoldSource
 from annotation.reliability.upper_bound import mean_of_text
+from annotation.scale import STS_POINTS
 from annotation.wording import figure_text, range_text
 from kpdemo.text import number_of
 
@@ -223,6 +224,17 @@ TASK_BIBTEX = """@inproceedings{jurgens-etal-2014-semeval,
     url = "https://aclanthology.org/S14-2003",
 }"""
 _HASH_LENGTH = 12
+
+
+def _scale_name(grades: Mapping[str, Any] | None, points: Sequence[int]) -> str:
+    """What the scale is; `grades` are those of a manifest, which has none for the usual scale."""
+    if grades is None:
+        return "the scale of SemEval-2014 Task 3"
+    if points == [point.value for point in STS_POINTS]:
+        return "the points of semantic textual similarity (STS)"
+    return f"a scale in steps of {grades['step']:g}"
+
+
 _HASH_OF_NOTHING = sha256(b"").hexdigest()
 
 
@@ -248,6 +260,7 @@ def gold_card(manifest: Mapping[str, Any]) -> str:
         graded=graded,
         meaning=_meaning(of_equals),
         whose_words=whose_words,
+        scale_name=_scale_name(protocol.get("grades"), grades),
         low=min(grades),
         high=max(grades),
         genres=_genres(counts["by_type"]),

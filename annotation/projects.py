@@ -10,7 +10,8 @@ from decimal import Decimal
 
 from annotation.comparison import types_in_order
 from annotation.errors import SettingsError, WrongSettings
-from annotation.scale import check_scale_words
+from annotation.quality import MOST_REPEATS
+from annotation.scale import CLSS, Scale, check_scale, check_scale_words
 from annotation.types import ProjectSettings, Role, User
 from annotation.wording import UNSTORABLE, name_key, normalise_name, quote_value
 from kpdemo.text import number_of
@@ -25,8 +26,7 @@ MOST_TYPES = 50
 MOST_RATERS = 20
 LONGEST_LEASE = 7 * 24 * 60
 LARGEST_SHARE = 1_000_000
-STEPS = (Decimal("0.25"), Decimal("0.5"), Decimal(1))
-LOWEST_THRESHOLD, HIGHEST_THRESHOLD = Decimal("0.25"), Decimal(4)
+STEPS = CLSS.steps
 LARGEST_SEED = 2**63 - 1
 DEFAULTS = ProjectSettings(name="")
 
@@ -91,14 +91,15 @@ def flagged_text(before: ProjectCounts, after: ProjectCounts) -> str:
     )
 
 
-def wider_range_text(raters_per_pair: int, threshold: Decimal | None) -> str:
+def wider_range_text(raters_per_pair: int, threshold: Decimal | None, scale: Scale = CLSS) -> str:
     """That the task's threshold, meant for two raters, flags more pairs with three or more; else nothing."""
-    if raters_per_pair <= DEFAULTS.raters_per_pair or threshold != DEFAULTS.threshold:
+    for_two = default_threshold(DEFAULTS.raters_per_pair, scale)
+    if raters_per_pair <= DEFAULTS.raters_per_pair or threshold != for_two:
         return ""
     return (
         f"The more raters a pair has, the farther apart are its lowest and highest grade: {raters_per_pair} "
-        f"raters reach a difference of {DEFAULTS.threshold} more often than two, so more pairs are flagged; "
-        f"{default_threshold(raters_per_pair)} flags about as many as {DEFAULTS.threshold} with two."
+        f"raters reach a difference of {for_two} more often than two, so more pairs are flagged; "
+        f"{default_threshold(raters_per_pair, scale)} flags about as many as {for_two} with two."
     )
 
 
@@ -107,16 +108,28 @@ _FEWEST_RATERS = ((13, "2.5"), (9, "2.25"), (6, "2"), (4, "1.75"), (3, "1.5"))
 USUAL_THRESHOLDS = (Decimal(1), *(Decimal(threshold) for _, threshold in _FEWEST_RATERS))
 
 
-def default_threshold(raters_per_pair: int) -> Decimal:
+def usual_thresholds(scale: Scale) -> frozenset[Decimal]:
+    """What `default_threshold` gives for some number of raters."""
+    return frozenset(_of_range(threshold, scale) for threshold in USUAL_THRESHOLDS)
+
+
+def _of_range(threshold: Decimal, scale: Scale) -> Decimal:
+    """A difference of 0 to 4 as the same share of another range: 1 is a quarter."""
+    return scale.share(threshold / CLSS.range)
+
+
+def default_threshold(raters_per_pair: int, scale: Scale = CLSS) -> Decimal:
     """The difference from which pairs of a new project are flagged.
 
-    For two raters it is the task's, 1. The lowest and highest of more grades lie farther apart: these
-    thresholds keep the share of flagged pairs near that of two raters (docs/annotation_gold.md has figures).
+    For two raters it is the task's, 1 of 0 to 4, so a quarter of the range of another scale. The lowest and
+    highest of more grades lie farther apart: these thresholds keep the share of flagged pairs near that of
+    two raters (docs/annotation_gold.md has figures).
 
     >>> [str(default_threshold(raters)) for raters in (2, 3, 5, 8, 20)]
     ['1', '1.5', '1.75', '2', '2.5']
     """
-    return next((Decimal(text) for fewest, text in _FEWEST_RATERS if raters_per_pair >= fewest), Decimal(1))
+    usual = next((Decimal(text) for fewest, text in _FEWEST_RATERS if raters_per_pair >= fewest), Decimal(1))
+    return _of_range(usual, scale)
 
 
 def all_graded(pairs: int, finished: int) -> bool:
@@ -145,6 +158,7 @@ def check_settings(settings: ProjectSettings) -> ProjectSettings:
         SettingsError: some of them cannot be used; it tells all of these.
     """
     wrong, was = WrongSettings(), settings
+    scale = wrong.check(check_scale, was.scale, instead=CLSS)
     name = wrong.check(check_project_name, was.name, instead="")
     types = wrong.check(_check_types, was.types, instead=was.types)
     for check in (
@@ -155,6 +169,7 @@ def check_settings(settings: ProjectSettings) -> ProjectSettings:
             1,
             LARGEST_SHARE,
         ),
+        ("percentage of repeat pairs", was.repeat_percent, 0, MOST_REPEATS),
         ("lease", was.lease_minutes, 1, LONGEST_LEASE, "minutes"),
         ("seed", was.seed, 0, LARGEST_SEED),
     ):
@@ -165,12 +180,26 @@ def check_settings(settings: ProjectSettings) -> ProjectSettings:
         types=types,
         guidelines=wrong.check(_check_text, "guidelines", was.guidelines, instead=""),
         consent=wrong.check(_check_text, "consent text", _one_way(was.consent), instead=""),
-        scale_words=wrong.check(check_scale_words, was.scale_words, types, instead=""),
-        threshold=wrong.check(_check_threshold, was.threshold, instead=was.threshold),
-        step=wrong.check(_check_step, was.step, instead=was.step),
+        scale_words=wrong.check(check_scale_words, was.scale_words, types, scale, instead=""),
+        threshold=wrong.check(_check_threshold, was.threshold, scale, instead=was.threshold),
+        step=wrong.check(_check_step, was.step, scale, instead=was.step),
+        scale=scale,
     )
     wrong.raise_if_any()
     return kept
+
+
+def check_same_scale(before: Scale, after: Scale) -> None:
+    """Grades are stored as steps of the scale: it stays.
+
+    Raises:
+        SettingsError: it would be another one.
+    """
+    if before != after:
+        raise SettingsError(
+            f"The scale of a project, here {before.text}, is chosen when it is made and cannot change: make "
+            "another project for other grades."
+        )
 
 
 def check_project_name(name: str) -> str:
@@ -222,23 +251,24 @@ def _one_way(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
-def _check_threshold(threshold: Decimal | None) -> Decimal | None:
+def _check_threshold(threshold: Decimal | None, scale: Scale) -> Decimal | None:
     if threshold is None:
         return None
-    on_scale = threshold.is_finite() and LOWEST_THRESHOLD <= threshold <= HIGHEST_THRESHOLD
-    if not on_scale or threshold % LOWEST_THRESHOLD != 0:
+    if not scale.distances.allows(threshold) or threshold <= 0:
         raise SettingsError(
-            f"The threshold is {LOWEST_THRESHOLD} to {HIGHEST_THRESHOLD} in steps of {LOWEST_THRESHOLD}, or "
-            f"none, not {threshold}."
+            f"The threshold is {scale.step} to {scale.range} in steps of {scale.step}, or none, "
+            f"not {threshold}."
         )
     return threshold
 
 
-def _check_step(step: Decimal) -> Decimal:
-    for known in STEPS:
+def _check_step(step: Decimal, scale: Scale) -> Decimal:
+    steps = scale.steps
+    for known in steps:
         if step == known:
             return known
-    raise SettingsError(f"The step is {', '.join(map(str, STEPS[:-1]))} or {STEPS[-1]}, not {step}.")
+    before = f"{', '.join(map(str, steps[:-1]))} or " if len(steps) > 1 else ""
+    raise SettingsError(f"The step is {before}{steps[-1]}, not {step}.")
 
 
 def _check_whole(what: str, value: int, low: int, high: int, unit: str = "") -> None:

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from annotation.errors import SettingsError
-from annotation.scale import CLSS
+from annotation.scale import CLSS, Scale
 
 LONGEST_INTERVAL = 1000
 MOST_TRAINING_PAIRS = 500
@@ -21,7 +21,7 @@ MOST_CHECKS_LOOKED_AT = 100
 
 @dataclass(frozen=True, slots=True)
 class QualitySettings:
-    """Distances are in points of the scale, 0 to 4 in steps of 0.25."""
+    """Distances are in points; the usual ones are an eighth and a quarter of the scale's range, here of 4."""
 
     training_distance: Decimal = Decimal("0.5")
     """A training grade so far from the known one, or nearer, is accepted."""
@@ -39,8 +39,19 @@ class QualitySettings:
     block_of: int = 0
 
 
-def check_quality_settings(settings: QualitySettings) -> QualitySettings:
-    """The settings themselves.
+_TRAINING_SHARE, _CHECK_SHARE = Decimal("0.125"), Decimal("0.25")
+"""Of the range of the scale: 0.5 and 1 of 0 to 4."""
+
+
+def usual_quality(scale: Scale) -> QualitySettings:
+    """What a project of that scale begins with."""
+    return QualitySettings(
+        training_distance=scale.share(_TRAINING_SHARE), check_distance=scale.share(_CHECK_SHARE)
+    )
+
+
+def check_quality_settings(settings: QualitySettings, scale: Scale = CLSS) -> QualitySettings:
+    """The settings themselves; `scale` is the project's.
 
     Raises:
         SettingsError: one of them cannot be used.
@@ -49,9 +60,9 @@ def check_quality_settings(settings: QualitySettings) -> QualitySettings:
         ("training", settings.training_distance),
         ("check", settings.check_distance),
     ):
-        if not CLSS.allows(distance):
+        if not (distances := scale.distances).allows(distance):
             raise SettingsError(
-                f"The accepted distance of {what} grades is 0 to 4 in steps of {CLSS.step}, not {distance}."
+                f"The accepted distance of {what} grades is {distances.text}, not {distance}."
             )
     if not 0 <= settings.pass_percent <= 100:
         raise SettingsError(f"The pass mark is 0 to 100 percent, not {settings.pass_percent}.")
@@ -150,3 +161,35 @@ def describe_excluded(many: Sequence[ExcludedGrades]) -> str:
     """Whose grades count nowhere, how many, since when and why; empty without any."""
     listed = "; ".join(f"{each.grades:,} of {each.rater} ({each.at[:10]}: {each.reason})" for each in many)
     return f"Grades that were set aside and count nowhere: {listed}." if many else ""
+
+
+MOST_REPEATS = 50
+"""Percent."""
+LEAST_APART = 20
+"""As many as the rating page opens again: before that a rater could look up the first grade."""
+
+
+def repeats_apart(graded: int) -> int:
+    """How many other pairs a rater grades at least before one comes back to them.
+
+    At least 20, which the rating page lists with their grades, and a quarter of what they graded, so that
+    they do not remember it in long work either.
+
+    >>> [repeats_apart(graded) for graded in (10, 80, 100, 1000)]
+    [20, 20, 25, 250]
+    """
+    return max(LEAST_APART, -(-graded // 4))
+
+
+def repeats_due(graded: int, percent: int) -> int:
+    """How many pairs will have come back to a rater who graded so many.
+
+    >>> [repeats_due(graded, 10) for graded in (20, 22, 100, 400)]
+    [0, 2, 10, 40]
+    """
+    return min(graded * percent // 100, max(0, graded - repeats_apart(graded)))
+
+
+def repeat_order(seed: int, rater: int, type: str, external_id: str) -> bytes:
+    """Sorts the pairs of a rater into the order in which they come back."""
+    return sha256(f"{seed}:{rater}:repeat:{type}:{external_id}".encode("utf-8", "surrogatepass")).digest()

@@ -37,7 +37,7 @@ import numpy as np
 
 from annotation.errors import NotFoundError, SettingsError
 from annotation.predictions import QueueOrder
-from annotation.types import QUARTERS_PER_POINT
+from annotation.scale import CLSS
 from annotation.wording import quote_value
 from kpdemo.statistics import harmonic_mean
 
@@ -375,7 +375,7 @@ def check_options(threshold: Decimal, k: int, unjudged: Unjudged = Unjudged.ZERO
     Raises:
         SettingsError: one of them cannot.
     """
-    if not threshold.is_finite() or not LEAST_THRESHOLD <= threshold <= 4:
+    if not threshold.is_finite() or not LEAST_THRESHOLD <= threshold <= CLSS.highest:
         raise SettingsError(f"The lowest grade of a keyphrase is {LEAST_THRESHOLD} to 4, not {threshold}.")
     if not 1 <= k <= MOST_RANKS:
         raise SettingsError(f"The number of ranks that count is 1 to {MOST_RANKS:,}, not {k}.")
@@ -384,7 +384,7 @@ def check_options(threshold: Decimal, k: int, unjudged: Unjudged = Unjudged.ZERO
 
 def relevance(grade: Decimal) -> int:
     """A gold grade as whole quarters, rounded down: 2.75 is 11, 2.875 too, as it does not reach 3."""
-    return int(grade * QUARTERS_PER_POINT)
+    return CLSS.to_steps(grade)
 
 
 def run_scores(scores: Iterable[float]) -> Iterator[str]:

@@ -1,7 +1,8 @@
-"""The scale of SemEval-2014 Task 3 (Jurgens et al. 2014, Table 1), and a project's own words for its points.
+"""The scale of a project, and its own words for the points, the question and the two items.
 
-The grades stay what they are. Own words, for all types of a project or for some, say what a point means where
-those of Table 1 do not fit, such as for keyphrases of a document, or where raters read another language.
+The usual one is that of SemEval-2014 Task 3 (Jurgens et al. 2014, Table 1): 0 to 4 in quarters. Another is
+chosen when the project is made. Own words, for all types of a project or for some, say what a point means
+where the usual ones do not fit, such as for keyphrases of a document, or where raters read another language.
 """
 
 from __future__ import annotations
@@ -95,15 +96,65 @@ POINTS_OF_EQUALS = tuple(
     for summary, description in [_OF_EQUALS.get(point.value, (point.summary, point.description))]
 )
 """The same for two items of one size: the paper's words without its larger and smaller text."""
-_LOWEST, _HIGHEST = CLSS_POINTS[0].value, CLSS_POINTS[-1].value
+STS_POINTS = (
+    Point(0, "On different topics", "Nothing in common.", "The two items are on different topics."),
+    Point(
+        1,
+        "On the same topic",
+        "Not equivalent, one topic.",
+        "The two items are not equivalent, but are on the same topic.",
+    ),
+    Point(
+        2,
+        "Share some details",
+        "Not equivalent, some details in common.",
+        "The two items are not equivalent, but share some details.",
+    ),
+    Point(
+        3,
+        "Roughly equivalent",
+        "Important information differs or is missing.",
+        "The two items are roughly equivalent, but some important information differs or is missing.",
+    ),
+    Point(
+        4,
+        "Mostly equivalent",
+        "Unimportant details differ.",
+        "The two items are mostly equivalent, but some unimportant details differ.",
+    ),
+    Point(
+        5,
+        "Completely equivalent",
+        "The same meaning.",
+        "The two items are completely equivalent, as they mean the same thing.",
+    ),
+)
+"""Those of SemEval-2012 Task 6 (Agirre et al. 2012), of the STS benchmark too."""
+_END_POINTS = (
+    ("Unrelated", "Different meaning, different topic."),
+    ("Very similar", "The same or nearly the same meaning."),
+)
+"""Of every other scale the two ends are named, unless the project has words of its own."""
+
+MOST_STEPS = 400
+"""From the lowest grade to the highest."""
+MOST_POINTS = 11
+"""Buttons of the rating page."""
+FARTHEST = 1000
+_WIDTHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+_RANGE = re.compile(r"(-?\d{1,6})\s*(?:-|–|\.\.|to)\s*(-?\d{1,6})(?:\s*/\s*(\d{1,6}(?:[.,]\d{1,6})?))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
+    """The grades from `lowest` to `highest`, `step` apart; the database has whole numbers of steps from 0."""
+
     step: Decimal = Decimal("0.25")
+    lowest: int = 0
+    highest: int = 4
 
     def allows(self, grade: Decimal) -> bool:
-        if not (grade.is_finite() and _LOWEST <= grade <= _HIGHEST):
+        if not (grade.is_finite() and self.lowest <= grade <= self.highest):
             return False
         rounded = grade.quantize(self.step)
         return rounded == grade and rounded % self.step == 0  # the remainder of 1E-2000000 itself would be 0
@@ -115,11 +166,174 @@ class Scale:
             GradeError: it is not on the scale.
         """
         if not self.allows(grade):
-            raise GradeError(f"A grade is {_LOWEST} to {_HIGHEST} in steps of {self.step}, not {grade}.")
+            raise GradeError(f"A grade is {self.text}, not {grade}.")
         return grade
+
+    @property
+    def range(self) -> int:
+        """From the lowest grade to the highest."""
+        return self.highest - self.lowest
+
+    @property
+    def distances(self) -> Scale:
+        """How far apart two grades can be."""
+        return Scale(self.step, 0, self.range)
+
+    @property
+    def ends(self) -> str:
+        """ "0 to 4"."""
+        return f"{self.lowest} to {self.highest}"
+
+    @property
+    def text(self) -> str:
+        """ "0 to 4 in steps of 0.25"."""
+        return f"{self.ends} in steps of {self.step}"
+
+    @property
+    def example(self) -> Decimal:
+        """A grade for messages: 2.75 of 0 to 4."""
+        return self.from_steps(int((self.lowest + self.range * Decimal("0.6875")) / self.step))
+
+    @property
+    def name(self) -> str:
+        """As `parse_scale` reads it: "0-4/0.25"."""
+        return f"{self.lowest}-{self.highest}/{self.step}"
+
+    @property
+    def points(self) -> tuple[int, ...]:
+        """The grades that have a button: whole numbers, at most 11.
+
+        >>> Scale(Decimal(1), 0, 100).points[:3], Scale(Decimal(1), 1, 7).points
+        ((0, 10, 20), (1, 2, 3, 4, 5, 6, 7))
+        """
+        width = next(
+            (
+                width
+                for width in _WIDTHS
+                if self.range % width == 0 and self.range < MOST_POINTS * width and width % self.step == 0
+            ),
+            self.range,
+        )
+        return tuple(range(self.lowest, self.highest + 1, width))
+
+    @property
+    def steps(self) -> tuple[Decimal, ...]:
+        """In which raters may be asked to grade, the finest first: from the scale's own to one point.
+
+        >>> [str(step) for step in CLSS.steps]
+        ['0.25', '0.5', '1']
+        """
+        wider = (self.step, *map(Decimal, ("0.2", "0.25", "0.5", "1")))
+        return tuple(
+            dict.fromkeys(
+                step
+                for step in wider
+                if step >= self.step and step % self.step == 0 and all(end % step == 0 for end in self._ends)
+            )
+        )
+
+    @property
+    def _ends(self) -> tuple[int, int]:
+        return self.lowest, self.highest
+
+    def to_steps(self, grade: Decimal) -> int:
+        """A grade, or a difference of two, as the whole number of steps that the database has."""
+        return int(grade / self.step)
+
+    def from_steps(self, steps: int) -> Decimal:
+        """What so many steps stand for: of quarters, 11 are 2.75.
+
+        >>> str(CLSS.from_steps(11)), str(Scale(Decimal("0.5"), 0, 10).from_steps(20))
+        ('2.75', '10')
+        """
+        grade = steps * self.step
+        return Decimal(int(grade)) if grade == int(grade) else grade.normalize()
+
+    def share(self, share: Decimal) -> Decimal:
+        """A difference that is such a share of the range, in whole steps, one at least.
+
+        >>> str(CLSS.share(Decimal("0.25"))), str(Scale(Decimal(1), 1, 7).share(Decimal("0.25")))
+        ('1', '2')
+        """
+        return self.from_steps(max(1, round(self.range * share / self.step)))
 
 
 CLSS = Scale()
+STS = Scale(Decimal("0.05"), 0, 5)
+"""In twentieths, which hold means of four raters and of five; who grades goes by whole points, as there."""
+ANY_SCALE = Scale(Decimal("0.000001"), -FARTHEST, FARTHEST)
+"""Has the grades of all others, for files whose scale nobody has told."""
+PRESETS: Mapping[str, tuple[Scale, Decimal]] = MappingProxyType(
+    {
+        "clss": (CLSS, Decimal("0.25")),
+        "sts": (STS, Decimal(1)),
+        "0-10": (Scale(Decimal("0.25"), 0, 10), Decimal("0.25")),
+        "1-7": (Scale(Decimal(1), 1, 7), Decimal(1)),
+    }
+)
+"""Scales by name, each with the step that raters begin with."""
+
+
+def parse_scale(text: str) -> tuple[Scale, Decimal]:
+    """The scale that a name or "LOWEST-HIGHEST/STEP" means, and the step that raters begin with.
+
+    >>> parse_scale("0–100/5")[0].points[-1]
+    100
+
+    Raises:
+        SettingsError: it cannot be used.
+    """
+    name = text.strip().lower()
+    if name in PRESETS:
+        return PRESETS[name]
+    found = _RANGE.fullmatch(name)
+    if found is None:
+        raise SettingsError(
+            f"{quote_value(text)} is no scale: give {', '.join(PRESETS)}, or lowest, highest and step such "
+            "as 1-5/0.5."
+        )
+    step = Decimal((found[3] or "1").replace(",", "."))
+    scale = check_scale(Scale(step, int(found[1]), int(found[2])))
+    return scale, scale.step
+
+
+def check_scale(scale: Scale) -> Scale:
+    """The scale with its step as it is kept, 0.5 for 0.50.
+
+    Raises:
+        SettingsError: it cannot be used.
+    """
+    lowest, highest, step = scale.lowest, scale.highest, scale.step
+    if not -FARTHEST <= lowest < highest <= FARTHEST:
+        raise SettingsError(
+            f"The scale goes from {lowest} to {highest}: give whole numbers from {-FARTHEST} to {FARTHEST}, "
+            "the lowest grade first."
+        )
+    if not (step.is_finite() and 0 < step <= highest - lowest) or lowest % step or highest % step:
+        raise SettingsError(
+            f"Steps of {step}, counted from 0, do not meet {lowest} and {highest}: give a step that divides "
+            "both, such as 0.25."
+        )
+    if (highest - lowest) / step > MOST_STEPS:
+        raise SettingsError(
+            f"From {lowest} to {highest} in steps of {step} there are {int((highest - lowest) / step) + 1:,} "
+            f"grades: give a step that makes at most {MOST_STEPS + 1}."
+        )
+    kept = Decimal(int(step)) if step == int(step) else step.normalize()
+    return replace(scale, step=kept)
+
+
+def usual_points(scale: Scale, *, is_of_equals: bool = False) -> tuple[Point, ...]:
+    """The points of a scale without own words; those that have no name have an empty one."""
+    if (scale.lowest, scale.highest) == (CLSS.lowest, CLSS.highest):
+        return POINTS_OF_EQUALS if is_of_equals else CLSS_POINTS
+    if scale.points == tuple(point.value for point in STS_POINTS):
+        return STS_POINTS
+    ends = {
+        value: Point(value, name, summary, summary)
+        for value, (name, summary) in zip((scale.lowest, scale.highest), _END_POINTS, strict=True)
+    }
+    return tuple(ends.get(value, Point(value, "", "", "")) for value in scale.points)
 
 
 LONGEST_POINT_NAME = 40
@@ -128,76 +342,164 @@ LONGEST_DESCRIPTION = 120
 """Characters, which stand under the name on the button."""
 ALL_TYPES = ""
 """Has the words of the types that have none of their own."""
-FORM = "give five lines such as “0 Unrelated: Another topic.”, for the grades 0 to 4"
+LONGEST_QUESTION = 200
+LONGEST_ITEM_NAME = 40
 
 _HEADING = re.compile(r"\[(.*)\]")
 _COLON = re.compile("[:：]")
 """Between name and description; Chinese has a colon of its own."""
-_GRADES = {str(point.value): point.value for point in CLSS_POINTS}
+_OF_ITEMS = re.compile(r"(question|larger|smaller)\s*[:：](.*)", re.IGNORECASE)
 
 Words = Mapping[str, tuple[Point, ...]]
-"""The five points by comparison type, or under `ALL_TYPES`."""
+"""The points by comparison type, or under `ALL_TYPES`."""
 
 
-def check_scale_words(text: str, types: Iterable[str]) -> str:
-    """The words as they are kept: points from 0 to 4, types in their order, single spaces.
+@dataclass(frozen=True, slots=True)
+class ItemWords:
+    """A project's own question and names of the two items; empty where it has the usual ones."""
+
+    question: str = ""
+    larger: str = ""
+    smaller: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadWords:
+    points: Words
+    items: Mapping[str, ItemWords]
+    """By type, or under `ALL_TYPES`."""
+
+
+def check_scale_words(text: str, types: Iterable[str], scale: Scale = CLSS) -> str:
+    """The words as they are kept: points from the lowest, types in their order, single spaces.
 
     Raises:
         SettingsError: they are no words for the scale, or for a type that the project does not have.
     """
-    words, known = read_scale_words(text), set(types)
-    for type in words:
+    words, known = _read_words(text, scale), set(types)
+    named = words.points.keys() | words.items.keys()
+    for type in (*words.points, *words.items):
         if type not in known and type != ALL_TYPES:
             raise SettingsError(
                 f"The words of the scale are for {quote_value(type)}, which is not a comparison type of the "
                 "project: add the type, or leave these words out."
             )
-    order = [*([ALL_TYPES] if ALL_TYPES in words else []), *types_in_order(words.keys() - {ALL_TYPES})]
-    return "\n\n".join(_as_text(type, words[type]) for type in order)
+    order = [*([ALL_TYPES] if ALL_TYPES in named else []), *types_in_order(named - {ALL_TYPES})]
+    return "\n\n".join(
+        _as_text(type, words.items.get(type, ItemWords()), words.points.get(type, ())) for type in order
+    )
 
 
-def scale_points(text: str, type: str = ALL_TYPES) -> tuple[Point, ...]:
-    """The five points as the raters of that type read them: in words of the project, else of Table 1.
+def scale_points(text: str, type: str = ALL_TYPES, scale: Scale = CLSS) -> tuple[Point, ...]:
+    """The points as the raters of that type read them: in words of the project, else the usual ones.
 
     Table 1 speaks of a larger and a smaller text; for items of equal size its words are without them.
     """
-    words = read_scale_words(text)
+    words = read_scale_words(text, scale)
     is_of_equals = type != ALL_TYPES and comparison_type(type).is_of_equals
-    usual = POINTS_OF_EQUALS if is_of_equals else CLSS_POINTS
-    return words.get(type) or words.get(ALL_TYPES) or usual
+    return words.get(type) or words.get(ALL_TYPES) or usual_points(scale, is_of_equals=is_of_equals)
 
 
-@lru_cache(maxsize=64)
-def read_scale_words(text: str) -> Words:
-    """What the text says of the points: five lines, and five for each type under its name.
+def item_words(text: str, type: str, scale: Scale = CLSS) -> ItemWords:
+    """The question and the names of the items as the raters of that type read them.
+
+    >>> item_words("Question: Wie ähnlich sind sie?\\n[word2sense]\\nSmaller: Bedeutung", "word2sense")
+    ItemWords(question='Wie ähnlich sind sie?', larger='Word', smaller='Bedeutung')
+    """
+    words, kind = _read_words(text, scale).items, comparison_type(type)
+    own, common = words.get(type, ItemWords()), words.get(ALL_TYPES, ItemWords())
+    first, second = kind.headings
+    return ItemWords(
+        own.question or common.question or kind.question,
+        own.larger or common.larger or first,
+        own.smaller or common.smaller or second,
+    )
+
+
+def read_item_words(text: str, scale: Scale = CLSS) -> Mapping[str, ItemWords]:
+    """What the text says of the question and the items, by type or under `ALL_TYPES`; empty where nothing."""
+    return _read_words(text, scale).items
+
+
+def read_scale_words(text: str, scale: Scale = CLSS) -> Words:
+    """What the text says of the points: a line each, and those of a type under its name.
 
     >>> text = "0 Wrong: a\\n1 Poor: b\\n2 Fair: c\\n3 Good: d\\n4 Right: e"
     >>> [point.name for point in read_scale_words(f"[document2keyphrase]\\n{text}")["document2keyphrase"]]
     ['Wrong', 'Poor', 'Fair', 'Good', 'Right']
 
     Raises:
-        SettingsError: a line cannot be read, or not exactly the five points have words.
+        SettingsError: a line cannot be read, or not exactly the points of the scale have words.
     """
+    return _read_words(text, scale).points
+
+
+@lru_cache(maxsize=64)
+def _read_words(text: str, scale: Scale) -> _ReadWords:
     read: dict[str, dict[int, Point]] = {}
+    items: dict[str, dict[str, str]] = {}
+    headings: set[str] = set()
     type = ALL_TYPES
     for number, line in enumerate(text.splitlines(), start=1):
         if not (line := line.strip()):
             continue
         if heading := _HEADING.fullmatch(line):
             type = unicodedata.normalize("NFC", heading[1].strip())
-            if type in read or type == ALL_TYPES:
+            if type in headings or type == ALL_TYPES:
                 raise SettingsError(
                     f"The words of the scale, line {number}: {quote_value(line)} names no type, or one a "
                     "second time; head each five lines with one type, such as [document2keyphrase], or with "
                     "none."
                 )
-            read[type] = {}
+            headings.add(type)
             continue
-        point = _point(line, number)
+        if of_items := _OF_ITEMS.fullmatch(line):
+            what = of_items[1].lower()
+            items.setdefault(type, {})[what] = _item_word(what, of_items[2], number, items.get(type, {}))
+            continue
+        point = _point(line, number, scale)
         if point.value in read.setdefault(type, {}):
             raise SettingsError(f"The words of the scale, line {number}: {point.value} has a line already.")
         read[type][point.value] = point
-    return MappingProxyType({type: _all_five(type, points) for type, points in read.items()})
+    for type in headings - items.keys():
+        read.setdefault(type, {})
+    return _ReadWords(
+        MappingProxyType({type: _all_points(type, points, scale) for type, points in read.items()}),
+        MappingProxyType({type: ItemWords(**words) for type, words in items.items()}),
+    )
+
+
+def _item_word(what: str, text: str, number: int, before: Mapping[str, str]) -> str:
+    where = f"The words of the scale, line {number}"
+    called = "question" if what == "question" else f"name of the {what} item"
+    if what in before:
+        raise SettingsError(f"{where}: the {called} has a line already.")
+    kept, longest = normalise_name(text, where), LONGEST_QUESTION if what == "question" else LONGEST_ITEM_NAME
+    if not _has_words(kept):
+        raise SettingsError(f"{where}: the {called} is empty; write it, or leave the line out.")
+    if len(kept) > longest:
+        raise SettingsError(f"{where}: the {called} has {len(kept):,} characters; give at most {longest}.")
+    return kept
+
+
+def _form(scale: Scale) -> str:
+    """What to give, for messages."""
+    count = len(scale.points)
+    lines = "five lines" if count == len(CLSS_POINTS) else f"{count} lines"
+    if not _names_all(scale):
+        lines, ends = "lines", f"{scale.lowest} and {scale.highest} at least"
+    else:
+        ends = f"the grades {scale.ends}"
+    return f"give {lines} such as “{scale.lowest} Unrelated: Another topic.”, for {ends}"
+
+
+def _names_all(scale: Scale) -> bool:
+    """Whether each point has to have words; of a scale with many the two ends are enough."""
+    return len(scale.points) <= len(STS_POINTS)
+
+
+def _has_words(text: str) -> bool:
+    return any(unicodedata.category(character)[0] in "LNPS" for character in text)
 
 
 def earlier_words_text(ratings: int) -> str:
@@ -208,21 +510,23 @@ def earlier_words_text(ratings: int) -> str:
     return f"{ratings:,} {were} given before the words of the scale changed; the gold set's manifest says so."
 
 
-def _point(line: str, number: int) -> Point:
-    where = f"The words of the scale, line {number}"
+def _point(line: str, number: int, scale: Scale) -> Point:
+    where, form = f"The words of the scale, line {number}", _form(scale)
     head, *rest = _COLON.split(line, maxsplit=1)
     grade, *named = head.split(maxsplit=1) or [""]
-    if grade not in _GRADES or not named or not rest:
+    grades = {str(point): point for point in scale.points}
+    if grade not in grades or not named or not rest:
+        spaced = scale.points[1] - scale.points[0]
+        which = f"a grade from {scale.ends}" if spaced == 1 else f"one of the grades {', '.join(grades)}"
         raise SettingsError(
-            f"{where}: {quote_value(line)} is not a grade from 0 to 4, a name, a colon and a description; "
-            f"{FORM}."
+            f"{where}: {quote_value(line)} is not {which}, a name, a colon and a description; {form}."
         )
-    value = _GRADES[grade]
+    value = grades[grade]
     name, description = normalise_name(named[0], where), normalise_name(rest[0], where)
     limits = (("name", name, LONGEST_POINT_NAME), ("description", description, LONGEST_DESCRIPTION))
     for what, part, longest in limits:
-        if not any(unicodedata.category(character)[0] in "LNPS" for character in part):
-            raise SettingsError(f"{where}: the {what} of {value} is empty; {FORM}.")
+        if not _has_words(part):
+            raise SettingsError(f"{where}: the {what} of {value} is empty; {form}.")
         if len(part) > longest:
             raise SettingsError(
                 f"{where}: the {what} of {value} has {len(part):,} characters; give at most {longest}, "
@@ -231,10 +535,13 @@ def _point(line: str, number: int) -> Point:
     return Point(value, name, description, description)
 
 
-def _all_five(type: str, points: Mapping[int, Point]) -> tuple[Point, ...]:
+def _all_points(type: str, points: Mapping[int, Point], scale: Scale) -> tuple[Point, ...]:
     whose = f" for {type}" if type else ""
-    if lacking := [str(point.value) for point in CLSS_POINTS if point.value not in points]:
-        raise SettingsError(f"The words of the scale{whose} lack those of {', '.join(lacking)}: {FORM}.")
+    needed = scale.points if _names_all(scale) else (scale.lowest, scale.highest)
+    if lacking := [str(value) for value in needed if value not in points]:
+        raise SettingsError(
+            f"The words of the scale{whose} lack those of {', '.join(lacking)}: {_form(scale)}."
+        )
     names: dict[str, int] = {}
     for value, point in sorted(points.items()):
         first = names.setdefault(name_key(point.name), value)
@@ -243,9 +550,14 @@ def _all_five(type: str, points: Mapping[int, Point]) -> tuple[Point, ...]:
                 f"The words of the scale{whose} have one name for {first} and {value}, "
                 f"{quote_value(point.name)}: give each point a name of its own."
             )
-    return tuple(points[point.value] for point in CLSS_POINTS)
+    return tuple(points.get(value, Point(value, "", "", "")) for value in scale.points)
 
 
-def _as_text(type: str, points: tuple[Point, ...]) -> str:
-    lines = [f"{point.value} {point.name}: {point.description}" for point in points]
+def _as_text(type: str, items: ItemWords, points: tuple[Point, ...]) -> str:
+    lines = [
+        f"{what.capitalize()}: {word}"
+        for what in ("question", "larger", "smaller")
+        if (word := getattr(items, what))
+    ]
+    lines += [f"{point.value} {point.name}: {point.description}" for point in points if point.name]
     return "\n".join([f"[{type}]", *lines] if type else lines)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
+from annotation.scale import CLSS, Scale
 from annotation.senses import PairSenses, undescribed_text
 from kpdemo.text import number_of
 
@@ -22,7 +23,6 @@ def utcnow() -> datetime:
     return datetime.now(UTC)
 
 
-QUARTERS_PER_POINT = 4
 _MOST_NAMED = 5
 """In a sentence about an import."""
 
@@ -77,7 +77,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class ProjectSettings:
-    """What is chosen when a project is made. Grades are Decimals, 0 to 4."""
+    """What is chosen when a project is made. Grades are Decimals on its scale."""
 
     name: str
     types: tuple[str, ...] = tuple(COMPARISON_TYPES)
@@ -97,7 +97,12 @@ class ProjectSettings:
     consent: str = ""
     """Markdown that raters and writers agree to before they work; empty for none."""
     scale_words: str = ""
-    """Own words for the points of the scale, as `scale_words.py` reads them; empty for those of Table 1."""
+    """Own words for the points of the scale, the question and the items, as `scale.py` reads them; empty for
+    the usual ones."""
+    repeat_percent: int = 0
+    """So many percent of a rater's pairs come back to them, 0 to 50."""
+    scale: Scale = CLSS
+    """The grades that there are; it never changes. `step` says which of them raters can give."""
 
     @property
     def only_type(self) -> str | None:
@@ -278,13 +283,3 @@ class RatedPair:
     cause: Cause | None = None
     comments: tuple[RaterComment, ...] = ()
     senses: PairSenses | None = None
-
-
-def to_quarters(grade: Decimal) -> int:
-    """A grade as the whole number of quarters that the database holds."""
-    return int(grade * QUARTERS_PER_POINT)
-
-
-def from_quarters(quarters: int) -> Decimal:
-    """The grade that `quarters` stand for: 11 is 2.75."""
-    return Decimal(quarters) / QUARTERS_PER_POINT

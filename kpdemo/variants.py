@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from kpdemo.languages import SEGMENTED
 from kpdemo.lines import document_blocks
@@ -40,13 +40,15 @@ class WrittenForms:
     "Graph kernels" of a title are "graph kernels" where a sentence has them so. Capitals that a sentence has
     in its middle, as in names and acronyms, stay, and so do those after an en dash, which joins names. Where
     the text has a word only at the beginning of sentences, in titles or in capitals, the first letter of the
-    phrase stays a capital.
+    phrase stays a capital; of an English word not where the text has another form of it: "Delay propagation"
+    of a text with "delays" is "delay propagation".
     """
 
     def __init__(self, document: Document) -> None:
         self._text = document.text
+        self._is_english = is_english(document.language)
         self._keeps_nouns = document.language == "de"  # its nouns have capitals
-        self._longest_ending = 0 if is_english(document.language) else _ENDING
+        self._longest_ending = 0 if self._is_english else _ENDING
         self._starts: list[int] = []
         self._shouts: list[bool] = []
         self._written: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -112,6 +114,8 @@ class WrittenForms:
             is_owner = phrase[done : done + 2] in ("'s", "’s") and text[0].isupper()
             if known := self._written.get(text.casefold()):
                 text = known.most_common(1)[0][0]
+            elif self._is_english and text == text.capitalize() and stem(text) in self._small_stems:
+                text = text.lower()
             elif shouted:
                 text = self._from_capitals(text, is_first=word.start() == 0 or is_owner)
             elif (
@@ -123,6 +127,11 @@ class WrittenForms:
                 text = text.lower()
             pieces.append(text)
         return "".join([*pieces, phrase[done:]])
+
+    @cached_property
+    def _small_stems(self) -> frozenset[str]:
+        """Of the words that the text writes without a capital."""
+        return frozenset(stem(word) for word, forms in self._written.items() if word in forms)
 
     def _from_capitals(self, text: str, *, is_first: bool) -> str:
         """A word that the text has only in capitals: an acronym if nobody could pronounce it."""

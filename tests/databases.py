@@ -36,6 +36,7 @@ from db.models import (
     GoldGrade,
     GoldSet,
     GradeViewer,
+    HandOver,
     Invitation,
     LargerItem,
     Membership,
@@ -46,6 +47,7 @@ from db.models import (
     RaterState,
     Rating,
     RatingChange,
+    Repeat,
     ScoredSystem,
     SentDocument,
     SentOrder,
@@ -396,9 +398,13 @@ def _add_the_rest(session: Session, project: Project, pair: Pair, ana: User, ben
             ),
             RaterNumber(project_id=project.id, rater_id=ben.id, number=2, is_exported=True),
             RaterNumber(project_id=project.id, rater_id=None, number=1, is_exported=True),
+            HandOver(token_hash="f" * 64, sender="::1", content=b"\x00\xff", size=2, at=NOON),
             AuditEvent(at=NOON, project_id=project.id, user_id=ana.id, action="x", detail={"b": 1, "a": {}}),
         ]
     )
+    whose = {"project_id": project.id, "pair_id": pair.id, "rater_id": ana.id}
+    again = {"state": "rated", "graded_before": 3, "first_quarters": 2, "quarters": 3, "comment": AWKWARD}
+    session.add(Repeat(**whose, **again, seconds=0.1 + 0.2, claimed_at=NOON, answered_at=NOON))
     _send(session, project, pair)
     _add_quality(session, project, ben)
     _set_aside(session, pair)

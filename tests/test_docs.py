@@ -27,13 +27,14 @@ import tests.commands
 from db.migrations import MIGRATIONS, UPGRADES_OLDER
 from kpdemo.predictors import load_predictor, model_folder, model_identity, shipped_models
 from kpdemo.types import Predictor
+from tools.reference import settings_table
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
     *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")),
     *sorted((ROOT / "docs").glob("*.md")),
 ]
-TOP_FOLDERS = ("kpdemo", "annotation", "db", "tests", "docs", "configs", "tools")
+TOP_FOLDERS = ("kpdemo", "annotation", "db", "tests", "docs", "configs", "tools", "deploy")
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CODE_SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
@@ -197,6 +198,29 @@ opened = cache(load_predictor)
 def open_model(model: str, *, index: Path | None = None, **options: str) -> Predictor:
     """As a command opens it; one without an index of its own stays open for the next."""
     return opened(model, **options) if index is None else load_predictor(model, index=index, **options)
+
+
+def test_the_table_of_settings_is_that_of_the_code():
+    page = ROOT / "docs/operations.md"
+    text = page.read_text(encoding="utf-8")
+    before, mark, rest = text.partition("writes it anew -->\n")
+    after = rest[rest.index("## Several processes") :]
+    current = f"{before}{mark}{settings_table()}\n{after}"
+    if os.environ.get("KPDEMO_REWRITE"):
+        page.write_text(current, encoding="utf-8")
+    else:
+        assert text == current, "KPDEMO_REWRITE=1 writes it anew"
+
+
+def test_every_variable_that_the_code_reads_is_in_the_table_of_settings():
+    read = re.compile(r"environ(?:ment)?\.get\(\"((?:KPDEMO|FORWARDED)_\w+)\"")
+    files = [
+        ROOT / "app.py",
+        *(file for name in ("kpdemo", "annotation", "db") for file in (ROOT / name).rglob("*.py")),
+    ]
+    names = {name for file in files for name in read.findall(file.read_text(encoding="utf-8"))}
+    assert len(names) >= 4
+    assert [name for name in sorted(names) if f"`{name}`" not in settings_table()] == []
 
 
 def test_every_promise_of_security_names_a_test_that_there_is():

@@ -16,7 +16,7 @@ from mkdocs.structure.files import File, Files
 import annotation.cli
 import db.cli
 import kpdemo.cli
-from kpdemo.ui.start import read_settings
+from kpdemo.ui.start import VARIABLES, read_settings
 
 ROOT = Path(__file__).parent.parent
 PROGRAMS = {
@@ -61,9 +61,21 @@ def commands() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def help_of(program: str, words: Sequence[str]) -> str:
+def settings_table() -> str:
+    """What `python app.py` can be told, by options and by variables, as it stands in docs/operations.md."""
+    rows = ["| Option | Variable | What it sets |", "|---|---|---|"]
+    for entry in re.split(r"\n  (?=--|-h)", help_of("app.py", [], width=1000))[2:]:
+        option, text = re.split(r"\s{2,}", entry.partition("\n\n")[0], maxsplit=1)
+        found = re.search(r"default: the variable (KPDEMO_[A-Z_]+)", text)
+        variable = f"`{found[1]}`" if found else ""
+        rows.append(f"| `{option.partition(' ')[0]}` | {variable} | {text} |")
+    rows += [f"| | `{name}` | {text} |" for name, text in VARIABLES.items()]
+    return "\n".join(rows) + "\n"
+
+
+def help_of(program: str, words: Sequence[str], *, width: int = 90) -> str:
     printed = io.StringIO()
-    wide = {"COLUMNS": "90", "NO_COLOR": "1", "TERM": "dumb"}
+    wide = {"COLUMNS": str(width), "NO_COLOR": "1", "TERM": "dumb"}
     with (
         mock.patch.dict(os.environ, wide),
         contextlib.redirect_stdout(printed),

@@ -268,7 +268,7 @@ def adjudicate(
     file_sizes([file])
     database, of = open_project(database_url, project)
     with open_input(file, sys.stdin.buffer) as source:
-        decisions = list(read_decisions(source))
+        decisions = list(read_decisions(source, scale=of.settings.scale))
     done = DecisionTableService(database).decide_all(of.id, decisions, by, replaces=replaces)
     if as_json:
         show_json({"project": of.name, **asdict(done)})

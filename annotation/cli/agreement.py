@@ -23,7 +23,6 @@ from annotation.cli.options import (
 from annotation.quality import describe_excluded
 from annotation.reliability.planning import DEFAULT_WIDTH, NARROWEST, WIDEST, plan_sentences, plan_to_json
 from annotation.reliability.report import (
-    BUCKET_NAMES,
     AgreementReport,
     Part,
     agreement_to_json,
@@ -132,6 +131,7 @@ def _show(report: AgreementReport) -> None:
     for note in report.notes:
         show_line(note)
     _show_raters(report)
+    _show_twice(report)
     _show_upper_bounds(report)
     _show_grades(report)
     show_line("")
@@ -200,6 +200,33 @@ def _show_raters(report: AgreementReport) -> None:
         show_table(("Two raters", *pair_columns), pairs, right=pair_columns)
 
 
+def _show_twice(report: AgreementReport) -> None:
+    """How well raters agree with themselves; nothing where no pair came back."""
+    whole = report.twice
+    if whole is None or not whole.pairs:
+        return
+    columns = ("Pairs", "Mean difference", "Identical", "α", "95 %")
+    named = [(report.rater_names[each.rater or 0], each) for each in report.twice_by_rater]
+    rows = [
+        (
+            name,
+            f"{each.pairs:,}",
+            figure_text(each.difference, 2),
+            "" if each.identical is None else share_text(each.identical, 1),
+            *_alpha_cells(each.alpha),
+        )
+        for name, each in [*sorted(named, key=lambda row: row[0].casefold()), ("all raters", whole)]
+    ]
+    show_line("")
+    show_table(("Graded twice", *columns), rows, right=columns)
+    reasons: dict[str, list[str]] = {}
+    for name, each in [*named, ("all raters", whole)]:
+        if each.alpha.reason:
+            reasons.setdefault(each.alpha.reason, []).append(name)
+    for reason, names in reasons.items():
+        show_line(f"{', '.join(names)}: {reason}")
+
+
 def _show_upper_bounds(report: AgreementReport) -> None:
     columns = ("Pearson", "95 %", "Spearman", "95 % ", "Pairs")
     rows: list[Sequence[str]] = []
@@ -231,7 +258,7 @@ def _show_grades(report: AgreementReport) -> None:
         rows = [
             (part.name, *(share_text(share, 1) for share in shares(part.buckets) or ())) for part in parts
         ]
-        show_table(("Share of grades", *BUCKET_NAMES), rows, right=BUCKET_NAMES)
+        show_table(("Share of grades", *report.bucket_names), rows, right=report.bucket_names)
 
 
 def _part_cells(part: Part) -> Sequence[str]:

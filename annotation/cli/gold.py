@@ -174,6 +174,10 @@ def ratings(
             "--for-spreadsheets", help="CSV in which no text runs as a formula when a program opens it."
         ),
     ] = False,
+    second: Annotated[
+        bool,
+        typer.Option("--second", help="First and second grade of the repeat pairs, in place of the ratings."),
+    ] = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Write all single ratings, one per row, also of pairs without a gold grade.
@@ -194,13 +198,15 @@ def ratings(
         file = Path(folder, "ratings")
         service, named = RatingExportService(database), raters is _Raters.NAMED
         if output is None or is_printed:
-            service.export(of.id, file, format, named=named)
+            service.export(of.id, file, format, named=named, second=second)
             with file.open("rb") as stream:
                 shutil.copyfileobj(stream, sys.stdout.buffer)
             return
         place = partial(_publish, file, output, database)
-        written = service.export(of.id, file, format, named=named, is_safe=for_spreadsheets, publish=place)
-    show_line(f"{output}: {number_of(written, 'rating')}.")
+        written = service.export(
+            of.id, file, format, named=named, is_safe=for_spreadsheets, second=second, publish=place
+        )
+    show_line(f"{output}: {number_of(written, 'second grade' if second else 'rating')}.")
 
 
 def _publish(file: Path, output: Path, database: Database) -> None:

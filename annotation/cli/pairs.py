@@ -28,7 +28,7 @@ from annotation.services.imports import ImportService
 from annotation.services.pairs import PairLine, PairService, PairState
 from annotation.services.senses import SenseService
 from annotation.services.writing import WritingService
-from annotation.types import ItemInput, Project
+from annotation.types import ItemInput, Project, ProjectSettings
 from annotation.wording import beginning
 from db import DEFAULT_URL
 from kpdemo.command import CallError, check_file
@@ -117,7 +117,7 @@ def import_files(
         _copy_stream(sys.stdin.buffer) if STDIN in files else nullcontext() as stdin,
         ProgressLine("Importing", total=total, unit="rows") as line,
     ):
-        reader = _Reader(files, stdin, format, type, into.settings.only_type, assigned)
+        reader = _Reader(files, stdin, format, type, into.settings, assigned)
         summary = ImportService(database).import_pairs(
             into.id,
             add_senses(reader.items(), Dictionary(wordnet).open_or_none),
@@ -203,14 +203,15 @@ class _Reader:
         stdin: BinaryIO | None,
         format: FileFormat | None,
         type: str | None,
-        only_type: str | None,
+        settings: ProjectSettings,
         columns: Columns,
     ) -> None:
         self._files = files
         self._columns = columns
         self._stdin = stdin
         self._format = format
-        self._types = {"type": type, "only_type": only_type}
+        self._types = {"type": type, "only_type": settings.only_type}
+        self._scale = settings.scale
         self._done = 0
         self._open: Source | None = None
         self.notes: dict[str, ReadingNotes] = {}
@@ -222,7 +223,12 @@ class _Reader:
                 self._open = source
                 notes = self.notes[source.name] = ReadingNotes()
                 yield from read_items_or_errors(
-                    source, format=self._format, columns=self._columns, notes=notes, **self._types
+                    source,
+                    format=self._format,
+                    columns=self._columns,
+                    notes=notes,
+                    scale=self._scale,
+                    **self._types,
                 )
                 self._open = None
                 self._done += source.size or 0

@@ -21,12 +21,21 @@ from annotation.projects import (
     GroupCounts,
     Member,
     ProjectCounts,
+    check_same_scale,
     check_settings,
     default_threshold,
     flagged_text,
     wider_range_text,
 )
-from annotation.scale import earlier_words_text, read_scale_words
+from annotation.scale import (
+    CLSS,
+    PRESETS,
+    Scale,
+    earlier_words_text,
+    parse_scale,
+    read_item_words,
+    read_scale_words,
+)
 from annotation.services.consents import ConsentService
 from annotation.services.pairs import PairService, StuckPair, StuckPairs
 from annotation.services.projects import ProjectService
@@ -53,6 +62,8 @@ def settings_rows(settings: ProjectSettings) -> list[list[str]]:
         ["Most pairs per rater", most_text(settings)],
         ["Flagged from", "no adjudication" if settings.threshold is None else str(settings.threshold)],
         ["Gold without a decision", settings.average.value],
+        ["Repeat pairs", f"{settings.repeat_percent} %" if settings.repeat_percent else "none"],
+        *([["Scale", settings.scale.text]] if settings.scale != CLSS else []),
         ["Step", str(settings.step)],
         ["Order", "random" if settings.is_random else "as in the file"],
         ["Seed", str(settings.seed)],
@@ -70,9 +81,11 @@ def length_text(text: str) -> str:
 
 def whose_words(settings: ProjectSettings) -> str:
     """Whose words the points of the scale have."""
-    types = [type or "all types" for type in read_scale_words(settings.scale_words)]
+    points = read_scale_words(settings.scale_words, settings.scale)
+    items = read_item_words(settings.scale_words, settings.scale)
+    types = [type or "all types" for type in dict.fromkeys((*points, *items))]
     if not types:
-        return "of SemEval-2014 Task 3"
+        return "of SemEval-2014 Task 3" if settings.scale.range == CLSS.range else "the usual ones"
     return f"own, of {', '.join(types)}"
 
 
@@ -87,15 +100,22 @@ def project_json(project: Project) -> dict[str, Any]:
         "threshold": None if settings.threshold is None else float(settings.threshold),
         "average": settings.average.value,
         "step": float(settings.step),
+        **({} if settings.scale == CLSS else {"grades": scale_json(settings.scale)}),
         "order": (Order.RANDOM if settings.is_random else Order.FILE).value,
         "seed": settings.seed,
         "may_revise": settings.may_revise,
         "lease_minutes": settings.lease_minutes,
         "most_per_rater": settings.most_per_rater,
+        "repeat_percent": settings.repeat_percent,
         "consent": settings.consent,
         "scale_words": settings.scale_words,
         "created_at": project.created_at.isoformat(),
     }
+
+
+def scale_json(scale: Scale) -> dict[str, float]:
+    """As the manifest of a gold set has it."""
+    return {"lowest": scale.lowest, "highest": scale.highest, "step": float(scale.step)}
 
 
 def totals(counts: ProjectCounts | GroupCounts) -> dict[str, int]:
@@ -150,8 +170,8 @@ ThresholdOption = Annotated[
     typer.Option(
         metavar="GRADES",
         parser=threshold_option,
-        help="Flag pairs with two ratings that differ by this much or more, 0.25 to 4; “none” for no "
-        "adjudication. By default 1 for two raters, more for more.",
+        help="Flag pairs with two ratings that differ by this much or more; “none” for no adjudication. By "
+        "default a quarter of the scale's range, 1 of 0 to 4, for two raters, more for more.",
     ),
 ]
 AverageOption = Annotated[
@@ -160,7 +180,11 @@ AverageOption = Annotated[
 ]
 StepOption = Annotated[
     Decimal | None,
-    typer.Option(metavar="GRADES", parser=decimal_option, help="Step between grades: 0.25, 0.5 or 1."),
+    typer.Option(
+        metavar="GRADES",
+        parser=decimal_option,
+        help="Step between the grades that raters give: 0.25, 0.5 or 1, or another one of the scale.",
+    ),
 ]
 GuidelinesOption = Annotated[
     Path | None,
@@ -177,6 +201,14 @@ LeaseOption = Annotated[
 MostOption = Annotated[
     int | None, typer.Option(metavar="N", help="The most pairs that a rater is given; 0 for no limit.")
 ]
+RepeatsOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="PERCENT",
+        help="Percentage of a rater's pairs that come back to them, to measure how well they agree with "
+        "themselves; 0 to 50.",
+    ),
+]
 ConsentOption = Annotated[
     Path | None,
     typer.Option(
@@ -188,8 +220,17 @@ ScaleOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="File with your own words for the five points: lines such as “0 Unrelated: Another topic.”, "
-        "after a line [TYPE] for that type only; an empty file for those of SemEval-2014 Task 3.",
+        help="File with your own words for the points: lines such as “0 Unrelated: Another topic.”, and for "
+        "the “Question:” and the items, “Larger:” and “Smaller:”; after a line [TYPE] for that type only; an "
+        "empty file for the usual ones.",
+    ),
+]
+GradesOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SCALE",
+        help=f"The scale, which cannot change later: {', '.join(PRESETS)}, or lowest, highest and step such "
+        "as 1-5/0.5; sts is 0 to 5, clss 0 to 4 in quarters.",
     ),
 ]
 
@@ -207,6 +248,7 @@ def settings_of_options(
     revise: bool | None,
     lease: int | None,
     most_per_rater: int | None,
+    repeats: int | None,
     consent: Path | None,
     scale: Path | None,
 ) -> dict[str, Any]:
@@ -228,6 +270,7 @@ def settings_of_options(
         "seed": seed,
         "may_revise": revise,
         "lease_minutes": lease,
+        "repeat_percent": repeats,
         "consent": None if consent is None else _read_text(consent),
         "scale_words": None if scale is None else _read_text(scale),
     }
@@ -313,6 +356,7 @@ Examples:
 
 \b
   python -m annotation project create news --types sentence2phrase --raters 3 --guidelines news.md
+  python -m annotation project create relatedness --types word2word --raters 13 --grades 0-10
   python -m annotation project add-member news Ana --role rater
   python -m annotation project change news --raters 4 --guidelines news.md --no-revise
   python -m annotation project change news --consent consent.md --scale scale.txt
@@ -338,13 +382,15 @@ def create(
     raters: RatersOption = DEFAULTS.raters_per_pair,
     threshold: ThresholdOption = None,
     average: AverageOption = None,
-    step: StepOption = DEFAULTS.step,
+    grades: GradesOption = "clss",
+    step: StepOption = None,
     guidelines: GuidelinesOption = None,
     seed: SeedOption = DEFAULTS.seed,
     order: OrderOption = Order.RANDOM,
     revise: ReviseOption = DEFAULTS.may_revise,
     lease: LeaseOption = DEFAULTS.lease_minutes,
     most_per_rater: MostOption = None,
+    repeats: RepeatsOption = None,
     consent: ConsentOption = None,
     scale: ScaleOption = None,
     as_json: JsonOption = False,
@@ -363,11 +409,14 @@ def create(
         revise=revise,
         lease=lease,
         most_per_rater=most_per_rater,
+        repeats=repeats,
         consent=consent,
         scale=scale,
     )
-    named.setdefault("threshold", default_threshold(named["raters_per_pair"]))
     with option_errors():
+        named["scale"], usual_step = parse_scale(grades or "clss")
+        named.setdefault("step", usual_step)
+        named.setdefault("threshold", default_threshold(named["raters_per_pair"], named["scale"]))
         settings = check_settings(ProjectSettings(name, **named))
     project = ProjectService(open_database(database_url, may_make=True)).create(settings)
     if as_json:
@@ -378,7 +427,7 @@ def create(
 
 
 def _say_range(settings: ProjectSettings) -> None:
-    if said := wider_range_text(settings.raters_per_pair, settings.threshold):
+    if said := wider_range_text(settings.raters_per_pair, settings.threshold, settings.scale):
         show_line(said)
 
 
@@ -400,6 +449,7 @@ def change(
     raters: RatersOption = None,
     threshold: ThresholdOption = None,
     average: AverageOption = None,
+    grades: GradesOption = None,
     step: StepOption = None,
     guidelines: GuidelinesOption = None,
     seed: SeedOption = None,
@@ -407,6 +457,7 @@ def change(
     revise: ReviseOption = None,
     lease: LeaseOption = None,
     most_per_rater: MostOption = None,
+    repeats: RepeatsOption = None,
     consent: ConsentOption = None,
     scale: ScaleOption = None,
     as_json: JsonOption = False,
@@ -428,11 +479,15 @@ def change(
         revise=revise,
         lease=lease,
         most_per_rater=most_per_rater,
+        repeats=repeats,
         consent=consent,
         scale=scale,
     )
     if new_name is not None:
         named["name"] = new_name
+    if grades is not None:
+        with option_errors():
+            named["scale"], _ = parse_scale(grades)
     if not named:
         raise CallError(
             "Nothing to change: name a setting, such as --raters 3; "
@@ -443,6 +498,7 @@ def change(
     before = service.get(name)
     counts = service.counts(before.id)
     with option_errors():
+        check_same_scale(before.settings.scale, named.get("scale", before.settings.scale))
         settings = check_settings(replace(before.settings, **named))
     project = service.update(before.id, settings, seen=print_settings(before.settings))
     if as_json:

@@ -170,7 +170,7 @@ def quality(
     if changed:
         before = service.settings(found.id)
         with option_errors():
-            settings = check_quality_settings(replace(before, **changed))
+            settings = check_quality_settings(replace(before, **changed), found.settings.scale)
         service.change(found.id, settings, seen=print_settings(before))
     overview = service.overview(found.id)
     if as_json:
@@ -181,7 +181,8 @@ def quality(
 
 def _read_pairs(file: str, project: Project, type: str | None, wordnet: Path | None) -> list[KnownPairInput]:
     with open_file(check_file(file)) as source:
-        pairs = read_known_pairs(source, type=type, only_type=project.settings.only_type)
+        settings = project.settings
+        pairs = read_known_pairs(source, type=type, only_type=settings.only_type, scale=settings.scale)
         return list(add_senses_to_known(pairs, Dictionary(wordnet).open_or_none))
 
 

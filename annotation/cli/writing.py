@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from annotation.authoring import BINS, GradeGap, LargerItemInput, WritingReport, cumulative, report_json
+from annotation.authoring import GradeGap, LargerItemInput, WritingReport, cumulative, report_json
 from annotation.cli.options import (
     DatabaseOption,
     IdsTypeOption,
@@ -253,24 +253,24 @@ def _merge_range(before: PairBounds, given: tuple[str | None, ...]) -> PairBound
 
 
 def _show_balance(report: WritingReport) -> None:
-    heads = tuple(str(grade) for grade in range(5))
+    heads = tuple(map(str, report.points))
     rows = [(group.type, group.genre or "–", *group.counts, group.unwritten) for group in report.groups]
     right = (*heads, "Unwritten")
     show_table(("Type", "Genre", *heads, "Unwritten"), rows, title="Requested grades", right=right)
     show_line(
         f"{number_of(report.waiting, 'text')} to review, {number_of(report.reserved, 'item')} reserved for "
-        f"grade 0, {number_of(report.not_understood, 'item')} left blank.\n"
+        f"grade {report.points[0]}, {number_of(report.not_understood, 'item')} left blank.\n"
     )
 
 
 def _show_matrix(report: WritingReport) -> None:
-    heads = tuple(f"got {grade}" for grade in range(5))
+    heads = tuple(f"got {grade}" for grade in report.points)
     rows = [
         (grade, *row, *_drift_cells(drift))
-        for grade, (row, drift) in enumerate(zip(report.matrix, report.by_grade, strict=True))
+        for grade, row, drift in zip(report.points, report.matrix, report.by_grade, strict=True)
     ]
-    rows += [(type, *[""] * 5, *_drift_cells(drift)) for type, drift in report.by_type]
-    rows.append(("all", *[""] * 5, *_drift_cells(report.whole)))
+    rows += [(type, *[""] * len(heads), *_drift_cells(drift)) for type, drift in report.by_type]
+    rows.append(("all", *[""] * len(heads), *_drift_cells(report.whole)))
     last = ("Pairs", "Mean", "Drift", "Off by")
     show_table(("Requested", *heads, *last), rows, title="Requested and obtained", right=(*heads, *last))
     show_line("")
@@ -302,7 +302,7 @@ def _show_distribution(report: WritingReport) -> None:
     if not report.distribution:
         show_line("No pair has a gold grade yet: the distribution of grades appears with the first.")
         return
-    heads = tuple(f"{middle:g}" for middle in map(float, BINS))
+    heads = tuple(f"{middle:g}" for middle in map(float, report.bins))
     rows = []
     for type, counts in report.distribution:
         rows.append((type, *counts))

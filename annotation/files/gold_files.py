@@ -385,6 +385,7 @@ def _parquet_schema(pa: Any, extras: Extras) -> Any:
 
 
 RATING_COLUMNS = ("id", "type", "rater", "grade", "seconds", "at", REVISIONS_COLUMN)
+SECOND_COLUMNS = ("id", "type", "rater", "first", "second", "seconds", "at")
 
 
 class RatingFormat(StrEnum):
@@ -411,6 +412,21 @@ class SingleRating:
     """How often it was changed before."""
 
 
+@dataclass(frozen=True, slots=True)
+class SecondGrade:
+    """Both grades of a pair that came back to its rater."""
+
+    id: str
+    type: str
+    rater: str
+    first: float
+    """Their rating when they graded the pair again."""
+    second: float
+    seconds: float | None
+    """How long the pair was looked at the second time."""
+    at: datetime
+
+
 def format_of(path: Path) -> RatingFormat | None:
     """By the ending of its name; None for another.
 
@@ -422,22 +438,29 @@ def format_of(path: Path) -> RatingFormat | None:
 
 
 def rating_lines(
-    ratings: Iterable[SingleRating], format: RatingFormat, *, is_safe: bool = False
+    ratings: Iterable[SingleRating] | Iterable[SecondGrade],
+    format: RatingFormat,
+    *,
+    is_safe: bool = False,
+    columns: Sequence[str] = RATING_COLUMNS,
 ) -> Iterator[str]:
     """The lines of a file, with their ends; `is_safe` makes cells of CSV safe for spreadsheet programs.
+
+    Args:
+        columns: `RATING_COLUMNS`, or `SECOND_COLUMNS` of second grades.
 
     Raises:
         ExportError: the id of a pair would not be the same in a TSV file.
     """
-    rows = map(_rating_values, ratings)
+    rows = (dict(zip(columns, _cells(rating), strict=True)) for rating in ratings)
     if format is RatingFormat.JSONL:
         yield from map(json_line, rows)
     elif format is RatingFormat.CSV:
         line = safe_csv_line if is_safe else csv_line
-        yield csv_header(RATING_COLUMNS, is_safe=is_safe)
+        yield csv_header(columns, is_safe=is_safe)
         yield from (line(map(cell_text, row.values())) for row in rows)
     else:
-        yield tsv_line(RATING_COLUMNS)
+        yield tsv_line(columns)
         for row in rows:
             if FIELD_ENDS.search(row["id"]):
                 raise ExportError(
@@ -447,7 +470,9 @@ def rating_lines(
             yield tsv_line(map(cell_text, row.values()))
 
 
-def _rating_values(rating: SingleRating) -> dict[str, Any]:
+def _cells(rating: SingleRating | SecondGrade) -> tuple[Any, ...]:
+    whose = (rating.id, rating.type, rating.rater)
     at = None if rating.at is None else rating.at.isoformat(timespec="seconds")
-    cells = (rating.id, rating.type, rating.rater, float(rating.grade), rating.seconds, at, rating.revisions)
-    return dict(zip(RATING_COLUMNS, cells, strict=True))
+    if isinstance(rating, SecondGrade):
+        return (*whose, rating.first, rating.second, rating.seconds, at)
+    return (*whose, float(rating.grade), rating.seconds, at, rating.revisions)

@@ -11,6 +11,7 @@ import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from hashlib import file_digest, sha256
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +20,7 @@ from typing import IO, Any, Self
 from annotation.errors import ExportError, ScoreFileError
 from annotation.files.gold_files import task_stems
 from annotation.gold import ExportOptions, Format, GoldSource
-from annotation.scale import Point, scale_points
+from annotation.scale import CLSS, Point, item_words, read_item_words, scale_points
 from annotation.types import Average, ProjectSettings
 from kpdemo.io.files import parse_json
 
@@ -138,6 +139,7 @@ def manifest(
             "order": "random" if settings.is_random else "import",
             "seed": settings.seed,
             **({"most_per_rater": settings.most_per_rater} if settings.most_per_rater else {}),
+            **({"repeat_percent": settings.repeat_percent} if settings.repeat_percent else {}),
             **({"average": settings.average.value} if settings.average is not Average.MEAN else {}),
             "gold": f"the adjudicated grade, else the {settings.average} of the ratings, rounded half to "
             "even to 4 decimals",
@@ -167,11 +169,16 @@ def _type_of(name: str, settings: ProjectSettings, options: ExportOptions) -> di
 def _scale(settings: ProjectSettings) -> dict[str, Any]:
     """The points in the words that raters read; those of types with others than the first under the types."""
     first, *others = settings.types
-    common = scale_points(settings.scale_words, first)
-    by_type = {type: scale_points(settings.scale_words, type) for type in others}
+    common = scale_points(settings.scale_words, first, settings.scale)
+    by_type = {type: scale_points(settings.scale_words, type, settings.scale) for type in others}
     different = {type: points for type, points in by_type.items() if points != common}
     words, told = settings.scale_words, {type: _point_words(points) for type, points in different.items()}
+    scale, asked = settings.scale, read_item_words(settings.scale_words, settings.scale)
+    in_grades = {"lowest": scale.lowest, "highest": scale.highest, "step": float(scale.step)}
+    items = {type: asdict(item_words(words, type, scale)) for type in settings.types} if asked else {}
     return {
+        **({"grades": in_grades} if scale != CLSS else {}),
+        **({"items": items} if items else {}),
         "scale": _point_words(common),
         **({"scale_by_type": told} if told else {}),
         "scale_sha256": sha256(scale_text(common, different).encode()).hexdigest(),
@@ -180,7 +187,11 @@ def _scale(settings: ProjectSettings) -> dict[str, Any]:
 
 
 def _point_words(points: Sequence[Point]) -> list[dict[str, Any]]:
-    return [{"value": point.value, "name": point.name, "description": point.description} for point in points]
+    return [
+        {"value": point.value, "name": point.name, "description": point.description}
+        for point in points
+        if point.name
+    ]
 
 
 def scale_text(points: Sequence[Point], by_type: Mapping[str, Sequence[Point]] | None = None) -> str:

@@ -53,6 +53,7 @@ from annotation.files.gold_folder import (
     refuse_empty_export,
     undecided_pairs,
 )
+from annotation.scale import ANY_SCALE
 from annotation.wording import HALF, quote_value
 from kpdemo.io.tables import (
     WORKBOOK_SUFFIXES,
@@ -327,7 +328,7 @@ def _read_gold_file(file: Path, named: Sequence[Path], *, is_changed: bool) -> I
         if "gold" not in row.fields:
             raise ScoreFileError(f"{where}: no field 'gold'; add the grade of each pair.")
         type = row.fields.get("type") or type_of_name(file.name)
-        ratings = RowReader(row.fields, where, None).ratings() if is_as_written else ()
+        ratings = RowReader(row.fields, where, None, ANY_SCALE).ratings() if is_as_written else ()
         pair = _pair(row.fields, type, row.fields["gold"], where)
         yield replace(pair, ratings=tuple((f"{raters_of}{rater}", grade) for rater, grade in ratings))
 

@@ -32,11 +32,11 @@ from annotation.agreement import (
     measure,
     run_starts,
 )
+from annotation.scale import CLSS, Scale
 
+_ROUNDING = 1e-9
 MEASURED_RATER_PAIRS = 200
 """At most, those with the most pairs in common: nobody reads more."""
-BUCKET_EDGES = (0.0, 1.0, 2.0, 3.0, 4.0)
-"""Where a bucket of grades begins: each point of the scale with the steps above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +172,24 @@ def alphas_without_each(grades: Grades, raters: int, *, resamples: int, seed: in
     )
 
 
-def bucket_counts(values: Floats) -> tuple[int, ...]:
-    """How many grades are in each bucket."""
-    places = np.searchsorted(BUCKET_EDGES, values, side="right") - 1
-    return tuple(int(count) for count in np.bincount(places, minlength=len(BUCKET_EDGES)))
+def bucket_counts(values: Floats, scale: Scale = CLSS) -> tuple[int, ...]:
+    """How many grades are in each bucket: a point of the scale with the steps above it."""
+    edges = np.array(scale.points, np.float64) - _ROUNDING
+    places = np.searchsorted(edges, values, side="right") - 1
+    return tuple(int(count) for count in np.bincount(places, minlength=len(edges)))
+
+
+def bucket_names(scale: Scale = CLSS) -> tuple[str, ...]:
+    """What the buckets are called.
+
+    >>> bucket_names()
+    ('0 to 0.75', '1 to 1.75', '2 to 2.75', '3 to 3.75', '4')
+    """
+    ends = [point - scale.step for point in scale.points[1:]]
+    names = (
+        str(low) if end == low else f"{low} to {end}" for low, end in zip(scale.points, ends, strict=False)
+    )
+    return (*names, str(scale.highest))
 
 
 FEWEST_GRADES = 10
@@ -218,9 +232,6 @@ def _comparable_seconds(row: RaterFigures) -> float | None:
 FEWEST_IN_WINDOW = 10
 """Ratings; the interval of fewer would say nothing."""
 MOST_WINDOWS = 10
-ENOUGH_DRIFT = 0.25
-"""In points; a smaller move is less than one step of the scale."""
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +253,8 @@ class Drift:
     rater: int
     windows: tuple[Window, ...]
     """In the order of time; none with too few ratings that can be compared."""
+    step: float = float(CLSS.step)
+    """Of the scale, in points: a smaller move is none."""
 
     @property
     def change(self) -> float | None:
@@ -255,10 +268,12 @@ class Drift:
             return False
         first, last = self.windows[0], self.windows[-1]
         is_apart = first.high < last.low or last.high < first.low
-        return is_apart and abs(self.change) > ENOUGH_DRIFT - _ROUNDING
+        return is_apart and abs(self.change) > self.step - _ROUNDING
 
 
-def drifts(grades: Grades, moments: Floats, decisions: Floats, raters: int) -> list[Drift]:
+def drifts(
+    grades: Grades, moments: Floats, decisions: Floats, raters: int, step: float = float(CLSS.step)
+) -> list[Drift]:
     """The drift of raters 0 to `raters` - 1.
 
     Args:
@@ -266,6 +281,7 @@ def drifts(grades: Grades, moments: Floats, decisions: Floats, raters: int) -> l
         moments: when each was given first, in seconds since 1970, (R,); nan where unknown.
         decisions: the adjudicated grade of each pair, (P,); nan where there is none.
         raters: how many raters there are.
+        step: of the scale.
     """
     decided = decisions[grades.pairs]
     distances = grades.values - np.where(np.isnan(decided), grades.others_means(), decided)
@@ -274,7 +290,7 @@ def drifts(grades: Grades, moments: Floats, decisions: Floats, raters: int) -> l
     for rater in range(raters):
         own = np.flatnonzero(usable & (grades.raters == rater))
         order = own[np.argsort(moments[own], kind="stable")]
-        found.append(Drift(rater, _windows(moments[order], distances[order])))
+        found.append(Drift(rater, _windows(moments[order], distances[order]), step))
     return found
 
 

@@ -39,11 +39,14 @@ from annotation.reliability.raters import (
     alphas_of_rater_pairs,
     alphas_without_each,
     bucket_counts,
+    bucket_names,
     conspicuous_raters,
     drifts,
     rater_figures,
 )
+from annotation.reliability.repeats import SelfAgreement, self_agreement_json
 from annotation.reliability.upper_bound import AgainstOthers, UpperBound, upper_bound
+from annotation.scale import CLSS, Scale
 from annotation.scoring import Estimate
 from annotation.types import ProjectSettings, RatedPair
 from kpdemo.io.latex import Cell, latex_table
@@ -135,7 +138,6 @@ def _rounded_estimate(found: Alpha | Estimate) -> dict[str, Any]:
 WIDEST_PAIRS = 20
 SHOWN_CHARACTERS = 160
 """Of the texts of the widest pairs; one more is kept, which tells that there is more."""
-BUCKET_NAMES = ("0 to 0.75", "1 to 1.75", "2 to 2.75", "3 to 3.75", "4")
 NO_GENRE = ""
 """Stands in the place of the genre of pairs that have none."""
 
@@ -163,6 +165,7 @@ class ProjectGrades:
     threshold: float | None
     """Grades so far apart flag a pair; None where none ever does."""
     raters_per_pair: int
+    scale: Scale = CLSS
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +191,7 @@ class Part:
     unadjudicated: Alpha
     """On the pairs that are neither flagged nor decided."""
     buckets: tuple[int, ...]
-    """How many grades are in each bucket of `BUCKET_NAMES`."""
+    """How many grades are in each bucket of `AgreementReport.bucket_names`."""
 
     @property
     def decisions_text(self) -> str:
@@ -248,10 +251,16 @@ class AgreementReport:
     seed: int
     withdrawn: int = 0
     """Pairs of the project that count nowhere."""
+    bucket_names: tuple[str, ...] = bucket_names()
+    """Of the parts of the scale in which grades are counted."""
     set_aside: tuple[ExcludedGrades, ...] = ()
     """Grades of raters that count nowhere."""
     unnumbered: int = 0
     """Raters who stand for a moment without the number that their name is replaced by."""
+    twice: SelfAgreement | None = None
+    """How well raters agree with themselves, all together; None where that was not asked."""
+    twice_by_rater: tuple[SelfAgreement, ...] = ()
+    """Each rater who graded pairs twice."""
     held_back: int = 0
     """Pairs that are not among the widest because the viewer may still be given them to grade."""
 
@@ -295,7 +304,7 @@ def build_report(data: ProjectGrades, *, resamples: int, seed: int) -> Agreement
         else (),
         rater_names=tuple(f"Rater {number + 1}" for number in range(data.raters)),
         raters=tuple(rater_figures(grades, data.seconds, data.raters)),
-        drifts=tuple(drifts(grades, data.moments, data.decisions, data.raters)),
+        drifts=tuple(drifts(grades, data.moments, data.decisions, data.raters, float(data.scale.step))),
         rater_pairs=tuple(alphas_of_rater_pairs(grades, resamples=resamples, seed=seed)),
         left_out=tuple(alphas_without_each(grades, data.raters, resamples=resamples, seed=seed)),
         upper_bounds=tuple(
@@ -311,6 +320,7 @@ def build_report(data: ProjectGrades, *, resamples: int, seed: int) -> Agreement
         plan=plan_pairs(grades, resamples=resamples, seed=seed),
         threshold=data.threshold,
         raters_per_pair=data.raters_per_pair,
+        bucket_names=bucket_names(data.scale),
         resamples=resamples,
         seed=seed,
     )
@@ -352,7 +362,7 @@ class _Split:
             reopened=int(reopened.sum()),
             all=whole,
             unadjudicated=self._measure(grades.only(settled[grades.pairs]), among),
-            buckets=bucket_counts(grades.values),
+            buckets=bucket_counts(grades.values, data.scale),
         )
 
     def _measure(self, grades: Grades, among: Among = ALL) -> Alpha:
@@ -405,8 +415,17 @@ def agreement_to_json(report: AgreementReport) -> dict[str, Any]:
         ],
         "leave_one_out": [{"without": names[row.rater], **_alpha_json(row.alpha)} for row in report.left_out],
         "upper_bound": {bound.type: bound_json(bound, names) for bound in report.upper_bounds},
+        "self_agreement": None
+        if report.twice is None
+        else {
+            **self_agreement_json(report.twice),
+            "raters": [
+                {"rater": names[each.rater or 0], **self_agreement_json(each)}
+                for each in report.twice_by_rater
+            ],
+        },
         "histogram": {
-            "buckets": list(BUCKET_NAMES),
+            "buckets": list(report.bucket_names),
             "counts": list(report.whole.buckets),
             "by_type": {part.name: list(part.buckets) for part in report.by_type},
         },

@@ -15,11 +15,11 @@ import numpy as np
 from annotation.agreement import Alpha, Floats, Grades, measure
 from annotation.comparison import types_in_order
 from annotation.files.scores import GoldPair
-from annotation.scale import CLSS_POINTS
+from annotation.scale import CLSS
 from annotation.scoring import correlations, why_undefined
 
 _NONE = Alpha(None)
-_LOWEST, _HIGHEST = CLSS_POINTS[0].value, CLSS_POINTS[-1].value
+_CLSS_ENDS = (CLSS.lowest, CLSS.highest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,10 @@ def _measure(
     given = [score for _, score in rated if score is not None]
     if len(given) < len(rated):
         return SystemRater(name, type, len(rated), reason="The system does not score these pairs.")
-    if min(given) < _LOWEST or max(given) > _HIGHEST:
-        scale = f"a rater's grades are {_LOWEST} to {_HIGHEST}"
+    ratings = [float(grade) for pair, _ in rated for _, grade in pair.ratings]
+    lowest, highest = min(*_CLSS_ENDS, *ratings), max(*_CLSS_ENDS, *ratings)  # another scale shows in them
+    if min(given) < lowest or max(given) > highest:
+        scale = f"a rater's grades are {lowest:g} to {highest:g}"
         reason = f"The scores go from {min(given):g} to {max(given):g}: {scale}."
         return SystemRater(name, type, len(rated), reason=reason)
     scores = np.array(given)

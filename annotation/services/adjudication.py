@@ -37,6 +37,7 @@ from annotation.adjudication import (
 )
 from annotation.errors import AccessError, GradeError, ImportFileError, NotFoundError
 from annotation.exchange import WrongLines
+from annotation.scale import Scale
 from annotation.sense_pairs import senses_from_json
 from annotation.services.project_rows import (
     CHANGED,
@@ -48,11 +49,12 @@ from annotation.services.project_rows import (
     is_fully_rated,
     is_open,
     is_reopened,
+    scale_of,
 )
 from annotation.services.rater_queue import bar_raters, held_back_from
 from annotation.services.transactions import beginning_of, count_where, is_among, parts
 from annotation.services.users import get_user, roles_of
-from annotation.types import Cause, Clock, RaterComment, Role, from_quarters, to_quarters, utcnow
+from annotation.types import Cause, Clock, RaterComment, Role, utcnow
 from annotation.wording import beginning, can_be_stored
 from db import Database
 from db.models import Adjudication, AdjudicationChange, Pair, Project, Rating, TrainingPair, User
@@ -88,18 +90,18 @@ def read_items(session: Session, pair_ids: Iterable[int], project: Project) -> I
     """The pairs in the order of these ids, with their grades and comments, but not whose they are."""
     for ids in parts(pair_ids):
         pairs = {pair.id: pair for pair in session.scalars(select(Pair).where(Pair.id.in_(ids)))}
-        records, comments = read_records(session, ids), comments_of(session, ids)
+        records, comments = read_records(session, ids, scale_of(project)), comments_of(session, ids)
         for id in ids:
             yield _item(pairs[id], project, records[id], comments[id])
 
 
 def read_item(session: Session, pair: Pair, project: Project) -> AdjudicationItem:
     """As `read_items`, of one pair that has been read."""
-    record = read_records(session, [pair.id])[pair.id]
+    record = read_records(session, [pair.id], scale_of(project))[pair.id]
     return _item(pair, project, record, comments_of(session, [pair.id])[pair.id])
 
 
-def read_records(session: Session, pair_ids: Sequence[int]) -> dict[int, PairRecord]:
+def read_records(session: Session, pair_ids: Sequence[int], scale: Scale) -> dict[int, PairRecord]:
     """The record of each pair, of as many as a statement takes."""
     ratings: dict[int, list[tuple[int, int, datetime]]] = defaultdict(list)
     given = select(Rating.pair_id, Rating.id, Rating.quarters, Rating.updated_at)
@@ -107,7 +109,7 @@ def read_records(session: Session, pair_ids: Sequence[int]) -> dict[int, PairRec
         ratings[pair_id].append((id, quarters, at))
     decisions = session.scalars(select(Adjudication).where(Adjudication.pair_id.in_(pair_ids)))
     standing = {decision.pair_id: decision for decision in decisions}
-    history, last = _history_of(session, pair_ids)
+    history, last = _history_of(session, pair_ids, scale)
     return {
         id: PairRecord(
             tuple(sorted(quarters for _, quarters, _ in ratings[id])),
@@ -121,7 +123,7 @@ def read_records(session: Session, pair_ids: Sequence[int]) -> dict[int, PairRec
 
 
 def _history_of(
-    session: Session, pair_ids: Sequence[int]
+    session: Session, pair_ids: Sequence[int], scale: Scale
 ) -> tuple[dict[int, tuple[Decision, ...]], dict[int, int]]:
     """Of each pair with a decision its history, and the id of the last change in it."""
     change = AdjudicationChange
@@ -132,13 +134,13 @@ def _history_of(
         .order_by(change.pair_id, change.id.desc())
     )
     found = {id: list(of_pair) for id, of_pair in groupby(rows, key=attrgetter("pair_id"))}
-    history = {id: tuple(map(_decision, of_pair)) for id, of_pair in found.items()}
+    history = {id: tuple(_decision(row, scale) for row in of_pair) for id, of_pair in found.items()}
     return history, {id: of_pair[0].id for id, of_pair in found.items()}
 
 
-def _decision(row: Row[Any]) -> Decision:
+def _decision(row: Row[Any], scale: Scale) -> Decision:
     return Decision(
-        None if row.quarters is None else from_quarters(row.quarters),
+        None if row.quarters is None else scale.from_steps(row.quarters),
         Cause(row.cause) if row.cause else None,
         row.note,
         row.name,
@@ -149,15 +151,16 @@ def _decision(row: Row[Any]) -> Decision:
 def _item(
     pair: Pair, project: Project, record: PairRecord, comments: Iterable[RaterComment]
 ) -> AdjudicationItem:
+    scale = scale_of(project)
     return AdjudicationItem(
         pair_id=pair.id,
         external_id=pair.external_id,
         type=pair.type,
         left=pair.left,
         right=pair.right,
-        grades=tuple(map(from_quarters, record.quarters)),
+        grades=tuple(map(scale.from_steps, record.quarters)),
         comments=shuffle_comments((ItemComment(said.text, said.is_flagged) for said in comments), pair.id),
-        spread=from_quarters(pair.spread_quarters),
+        spread=scale.from_steps(pair.spread_quarters),
         is_flagged=is_flagged(project, pair),
         is_changed=record.is_changed,
         decision=None if record.standing is None else record.last,
@@ -228,7 +231,7 @@ class AdjudicationQueue:
         return count_where(session, self._left_out)
 
 
-def entry_of(row: Row[Any], threshold: int | None) -> QueueEntry:
+def entry_of(row: Row[Any], threshold: int | None, scale: Scale) -> QueueEntry:
     """A row of `AdjudicationQueue.entries`."""
     return QueueEntry(
         pair_id=row.id,
@@ -236,11 +239,11 @@ def entry_of(row: Row[Any], threshold: int | None) -> QueueEntry:
         type=row.type,
         left=beginning(row.left),
         right=beginning(row.right),
-        spread=from_quarters(row.spread_quarters),
+        spread=scale.from_steps(row.spread_quarters),
         ratings=row.rating_count,
         is_flagged=threshold is not None and row.spread_quarters >= threshold,
         is_open=row.is_open,
-        decided=None if row.quarters is None else from_quarters(row.quarters),
+        decided=None if row.quarters is None else scale.from_steps(row.quarters),
         is_changed=row.is_changed,
         senses=senses_from_json(row.senses),
     )
@@ -264,9 +267,10 @@ def decide_within(
     Args:
         record: of the pair, read since it was locked. Whether it is held back was asked before.
     """
-    note = check_decision(grade, note, from_quarters(project.step_quarters))
+    scale = scale_of(project)
+    note = check_decision(grade, note, scale.from_steps(project.step_quarters), scale)
     standing = record.standing
-    wanted = (by, to_quarters(grade), cause.value, note)
+    wanted = (by, scale.to_steps(grade), cause.value, note)
     before = None
     if standing is not None:
         before = (standing.adjudicator_id, standing.quarters, standing.cause, standing.note)
@@ -332,9 +336,10 @@ def unflagged_text(pair: Pair, project: Project) -> str:
         )
     if project.threshold_quarters is None:
         return NO_ADJUDICATION
+    scale = scale_of(project)
     return (
-        f"The ratings of this pair are {from_quarters(pair.spread_quarters)} apart, less than "
-        f"{from_quarters(project.threshold_quarters)}: their {project.average} is its gold grade."
+        f"The ratings of this pair are {scale.from_steps(pair.spread_quarters)} apart, less than "
+        f"{scale.from_steps(project.threshold_quarters)}: their {project.average} is its gold grade."
     )
 
 
@@ -397,7 +402,9 @@ class AdjudicationService:
             rows = session.execute(statement).all()
             counts = queue.counts(session, type)
             types = session.scalars(queue.select(Pair.type).distinct().order_by(Pair.type)).all()
-            entries = tuple(entry_of(row, project.threshold_quarters) for row in rows[:limit])
+            entries = tuple(
+                entry_of(row, project.threshold_quarters, scale_of(project)) for row in rows[:limit]
+            )
             held_back = queue.count_held_back(session)
         return QueuePage(entries, counts, tuple(types), len(rows) > len(entries), held_back)
 
@@ -486,7 +493,7 @@ class AdjudicationService:
             pair = _pair(session, project_id, pair_id, lock=True)
             project = find_project(session, project_id)  # once the pair is locked no coarser step comes
             refuse_held_back(session, pair, project, by)
-            record = read_records(session, [pair.id])[pair.id]
+            record = read_records(session, [pair.id], scale_of(project))[pair.id]
             chosen = (by, grade, cause, note)
             decide_within(session, pair, project, record, *chosen, expected=expected, clock=self._clock)
             return read_item(session, pair, project)
@@ -506,7 +513,7 @@ class AdjudicationService:
             project = find_project(session, project_id)
             pair = _pair(session, project_id, pair_id, lock=True)
             refuse_held_back(session, pair, project, by)
-            record = read_records(session, [pair.id])[pair.id]
+            record = read_records(session, [pair.id], scale_of(project))[pair.id]
             undo_within(session, pair, record, by, expected=expected, clock=self._clock)
             return read_item(session, pair, project)
 
@@ -634,7 +641,7 @@ class _Table:
         """Read what decisions depend on; each pair is decided once, so that it stays true."""
         is_held_back = held_back_from(self._session, self._project, self._adjudicator.id)
         for ids in parts(pair_ids):
-            self._records |= read_records(self._session, ids)
+            self._records |= read_records(self._session, ids, scale_of(self._project))
             held_back = select(Pair.id).where(Pair.id.in_(ids), is_held_back)
             self._held_back.update(self._session.scalars(held_back))
 
@@ -717,7 +724,7 @@ class _Table:
 
     def _is_standing(self, row: NewDecision, pair: Pair, record: PairRecord, standing: Adjudication) -> bool:
         """Whether it is the decision on the pair already, whoever took it, and the pair is not open again."""
-        is_same = (to_quarters(row.grade), row.cause.value, row.note) == (
+        is_same = (scale_of(self._project).to_steps(row.grade), row.cause.value, row.note) == (
             standing.quarters,
             standing.cause,
             standing.note,

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from annotation.agreement import DEFAULT_RESAMPLES, DEFAULT_SEED, Floats, Grades, Mask
 from annotation.reliability.planning import Plan, check_width, plan_pairs
+from annotation.reliability.repeats import SelfAgreement, TwoGrades, self_agreement
 from annotation.reliability.report import (
     NO_GENRE,
     SHOWN_CHARACTERS,
@@ -35,11 +36,12 @@ from annotation.services.project_rows import (
     find_project,
     is_decided,
     of_pair_in_use,
+    scale_of,
 )
 from annotation.services.quality import page_ratings
 from annotation.services.rater_queue import held_back_from
+from annotation.services.repeats import read_two_grades, repeats_version
 from annotation.services.transactions import count_where
-from annotation.types import QUARTERS_PER_POINT
 from db import Database
 from db.models import Adjudication, AdjudicationChange, AuditEvent, Pair, Project, Rating, RatingChange
 
@@ -77,6 +79,11 @@ def read_grades(session: Session, project: Project, key: bytes) -> ReadGrades:
     return ReadGrades(data, rater_ids)
 
 
+def steps_of(project: Project) -> float:
+    """How many steps of its scale a point has: 4 of quarters."""
+    return float(1 / scale_of(project).step)
+
+
 def _numbered_grades(
     project: Project,
     raters: Sequence[int],
@@ -95,11 +102,12 @@ def _numbered_grades(
     """
     places = {row[0]: place for place, row in enumerate(pairs)}
     rater_number = {rater: number for number, rater in enumerate(raters)}
+    steps = steps_of(project)
     types = tuple(dict.fromkeys([*project.types, *sorted({row[1] for row in pairs})]))
     genres = tuple(sorted({row[2] or NO_GENRE for row in pairs}))
     type_number = {name: number for number, name in enumerate(types)}
     genre_number = {name: number for number, name in enumerate(genres)}
-    is_decided, is_changed, decisions = _decisions(places, decided)
+    is_decided, is_changed, decisions = _decisions(places, decided, steps)
     threshold = project.threshold_quarters
     return ProjectGrades(
         types=types,
@@ -111,20 +119,21 @@ def _numbered_grades(
         grades=Grades(
             np.array([places[row[0]] for row in ratings], np.int64),
             np.array([rater_number[row[1]] for row in ratings], np.int64),
-            np.array([row[2] for row in ratings], np.float64) / QUARTERS_PER_POINT,
+            np.array([row[2] for row in ratings], np.float64) / steps,
         ),
         seconds=np.array([np.nan if row[3] is None else row[3] for row in ratings], np.float64),
         # Of the page: imported ratings were all written at one moment, which tells nothing.
         moments=np.array([np.nan if row[4] is None else row[4].timestamp() for row in ratings], np.float64),
         decisions=decisions,
         raters=len(raters),
-        threshold=threshold / QUARTERS_PER_POINT if threshold else None,
+        threshold=threshold / steps if threshold else None,
         raters_per_pair=project.raters_per_pair,
+        scale=scale_of(project),
     )
 
 
 def _decisions(
-    places: Mapping[int, int], decided: Sequence[Row[int, int, bool]]
+    places: Mapping[int, int], decided: Sequence[Row[int, int, bool]], steps: float
 ) -> tuple[Mask, Mask, Floats]:
     """Which pairs are decided, which were graded since, and the grades that they have from it."""
     is_decided, is_changed = np.zeros((2, len(places)), dtype=np.bool_)
@@ -132,14 +141,14 @@ def _decisions(
     for pair_id, quarters, has_changed in decided:
         is_decided[places[pair_id]] = True
         is_changed[places[pair_id]] = has_changed
-        decisions[places[pair_id]] = quarters / QUARTERS_PER_POINT
+        decisions[places[pair_id]] = quarters / steps
     return is_decided, is_changed, decisions
 
 
 def read_widest(session: Session, project: Project, held_back: ColumnElement[bool]) -> tuple[WidePair, ...]:
     """The pairs whose grades are farthest apart, earlier pairs first among equals, with the beginning of
     their texts; none whose grades agree, or that is held back (see `rating.held_back`)."""
-    beginning = SHOWN_CHARACTERS + 1
+    beginning, steps = SHOWN_CHARACTERS + 1, steps_of(project)
     rows = session.execute(
         select(
             Pair.id,
@@ -160,13 +169,29 @@ def read_widest(session: Session, project: Project, held_back: ColumnElement[boo
     return tuple(
         replace(
             WidePair(*row[:6]),
-            low=row.low_quarters / QUARTERS_PER_POINT,
-            high=row.high_quarters / QUARTERS_PER_POINT,
+            low=row.low_quarters / steps,
+            high=row.high_quarters / steps,
             ratings=row.rating_count,
             decided=bool(row.is_decided),
         )
         for row in rows
     )
+
+
+def _twice(twice: Sequence[TwoGrades], raters: Sequence[int], *, resamples: int, seed: int) -> dict[str, Any]:
+    """How well raters agree with themselves, all together and each, as the fields of the report."""
+    place = {rater: number for number, rater in enumerate(raters)}
+    of_rater: dict[int, list[TwoGrades]] = {}
+    for each in twice:
+        of_rater.setdefault(place[each.rater], []).append(each)
+
+    def figures(those: Sequence[TwoGrades], rater: int | None = None) -> SelfAgreement:
+        return self_agreement(those, rater, resamples=resamples, seed=seed)
+
+    return {
+        "twice": figures(twice),
+        "twice_by_rater": tuple(figures(those, rater) for rater, those in sorted(of_rater.items())),
+    }
 
 
 def count_held_back(session: Session, project: Project, held_back: ColumnElement[bool]) -> int:
@@ -253,6 +278,9 @@ class AgreementService:
                     project=project.name,
                     widest=read_widest(session, project, false()),
                     withdrawn=count_withdrawn(session, project.id),
+                    **_twice(
+                        read_two_grades(session, project.id), read.rater_ids, resamples=resamples, seed=seed
+                    ),
                 )
                 kept.raters, kept.version = read.rater_ids, version
                 kept.made_at = time.monotonic()
@@ -330,6 +358,7 @@ def project_version(session: Session, project: Project) -> str:
         session.scalar(select(func.max(Pair.import_order)).where(Pair.project_id == project.id)),
         count(RatingChange),
         count(AdjudicationChange),
+        repeats_version(session, project.id),
         count(AuditEvent, AuditEvent.action.in_(PAIRS_CHANGED + GRADES_CHANGED)),
     )
     return repr(version)

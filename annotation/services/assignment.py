@@ -77,6 +77,7 @@ from annotation.services.rater_queue import (
     lock_own_pair,
     open_context,
 )
+from annotation.services.repeats import claim_repeat, held_repeats, read_repeats
 from annotation.services.transactions import parts, per_system
 from annotation.types import Clock, SkipReason, utcnow
 from annotation.wording import LONGEST_NOTE, normalise_note
@@ -236,6 +237,7 @@ _HELD_PAIRS = (
         *PAIR_COLUMNS,
         ASSIGNMENTS.c.id.label("assignment_id"),
         ASSIGNMENTS.c.lease_expires_at,
+        ASSIGNMENTS.c.claimed_at,
         PAIRS.c.position,
         PAIRS.c.project_id,
     )
@@ -865,7 +867,14 @@ class AssignmentService:
         own = [row for row in rows if row.project_id == context.project.id]
         known = self._progress.recall(context, rated=rated, skipped=skipped)
         is_all = known is not None and known.rated + len(own) >= known.total
+        repeats = read_repeats(connection, context)
+        if repeats is not None:
+            rows = sorted(
+                [*rows, *held_repeats(connection, context)], key=lambda row: cast(datetime, row.claimed_at)
+            )
         checks = read_checks(connection, context)
+        if repeats is not None and len(rows) < count:
+            rows += claim_repeat(connection, context, repeats, now, is_last=False)
         if checks is not None and len(rows) < count:
             rows += _claim_check(connection, context, checks, now)
         if is_all and not rows:  # before they are told so: pairs may have been restored or imported since
@@ -882,15 +891,21 @@ class AssignmentService:
                 cursor = last_rated_position(connection, context)
             claimed = claim_pairs(connection, context, now, count=wanted, cursor=cursor)
             rows, own = rows + claimed, own + claimed
+        if repeats is not None and not rows:
+            rows += claim_repeat(connection, context, repeats, now, is_last=True)
         pairs = tuple(as_pair(row) for row in rows[:count])
         is_graded = not pairs and share is not None and share.is_graded
         is_waiting = not pairs and not is_graded and may_come_back(connection, context)
         progress = known or self._progress.count(connection, context)
         # What was imported since the last count makes it no fewer than these.
         progress = replace(progress, total=max(progress.total, progress.rated + len(own)))
-        progress = context.within_share(progress, len(own))
+        progress = plain = context.within_share(progress, len(own))
         if checks is not None:
             progress = checks.add_to(progress)
+        repeats = read_repeats(connection, context)  # one may have come back just now
+        if repeats is not None:
+            is_at_end = not pairs and not is_waiting
+            progress = repeats.add_to(progress, plain, is_at_end=is_at_end)
         return Queue(context.project, pairs, is_waiting, progress, is_graded)
 
     def transact(self, work: Callable[[Session], Result], rater_id: int) -> Result:

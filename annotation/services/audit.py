@@ -11,9 +11,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, select
 from sqlalchemy.orm import Session
 
-from annotation.services.project_rows import find_project
+from annotation.scale import Scale
+from annotation.services.project_rows import find_project, scale_of
 from annotation.services.rater_queue import held_back_from
-from annotation.types import from_quarters
 from annotation.wording import clean_text
 from db import Database
 from db.models import AdjudicationChange, AuditEvent, Pair, Project, User
@@ -151,17 +151,25 @@ def _read_decisions(session: Session, project: Project, viewer: int | None, most
         .order_by(change.at.desc(), change.id.desc())
         .limit(most)
     )
-    return [_decision(*row) for row in session.execute(statement)]
+    scale = scale_of(project)
+    return [_decision(*row, scale) for row in session.execute(statement)]
 
 
 def _decision(
-    at: datetime, user: str, pair: str, quarters: int | None, cause: str | None, is_held_back: bool
+    at: datetime,
+    user: str,
+    pair: str,
+    quarters: int | None,
+    cause: str | None,
+    is_held_back: bool,
+    scale: Scale,
 ) -> Event:
     if quarters is None:
         return Event(at, DECISION_WITHDRAWN, user, {"pair": pair})
     if is_held_back:
         return Event(at, DECIDED, user, {"pair": pair})
-    return Event(at, DECIDED, user, {"pair": pair, "grade": str(from_quarters(quarters)), "cause": cause})
+    grade = str(scale.from_steps(quarters))
+    return Event(at, DECIDED, user, {"pair": pair, "grade": grade, "cause": cause})
 
 
 def _fold_decisions(action: str, run: Sequence[Event], oldest: Event | None) -> Sequence[Event]:

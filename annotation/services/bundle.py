@@ -144,7 +144,7 @@ def open_services(
         work=WorkService(database),
         exclusion=ExclusionService(database),
         systems=SystemService(database, similarities=similarities),
-        handovers=HandOvers(),
+        handovers=HandOvers(database),
         keys=keys,
         dictionary=dictionary,
         senses=SenseService(database, dictionary, writing),

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from decimal import Decimal
 from functools import partial
 from itertools import chain, count, groupby
 from statistics import median
@@ -34,6 +35,7 @@ from annotation.comparison import UNNAMED, comparison_type
 from annotation.errors import NotFoundError, WordNetError, WritingError
 from annotation.exchange import LONGEST_ID, fingerprint
 from annotation.gold import standing_of
+from annotation.scale import CLSS, Scale
 from annotation.sense_pairs import Dictionary, describe_sense, senses_from_json, senses_to_json
 from annotation.senses import WORD_TO_SENSE, PairSenses, is_sense_key, looks_like_key
 from annotation.services.audit import record
@@ -47,6 +49,7 @@ from annotation.services.project_rows import (
     checks_project_of,
     find_project,
     next_order,
+    scale_of,
     senses_of,
     senses_of_all,
 )
@@ -66,7 +69,7 @@ from annotation.services.writing import (
     task_of,
     viewers_of,
 )
-from annotation.types import QUARTERS_PER_POINT, Clock, Project, Role, User, utcnow
+from annotation.types import Clock, Project, Role, User, utcnow
 from annotation.wording import LONGEST_NOTE, MOST_SHOWN, clean_text, normalise_note
 from db import Database
 from db.models import LargerItem, Pair, Writing, WritingChange
@@ -105,6 +108,7 @@ class WaitingText:
     """Why there is none of a sense that was typed by its key, in a sentence."""
     check: Check | None = None
     scale_words: str = ""
+    scale: Scale = CLSS
     """Of the project, which name the grade."""
     steps: tuple[WritingStep, ...] = ()
 
@@ -193,7 +197,7 @@ def add_pair(
         left=item.text,
         right=right,
         genre=item.genre,
-        intended_quarters=grade * QUARTERS_PER_POINT,
+        intended_quarters=settings.scale.to_steps(Decimal(settings.scale.points[grade])),
         source=item.source,
         senses=senses_of(session, project.id, item.type, right, senses),
         fingerprint=mark,
@@ -360,7 +364,8 @@ class EditingService:
             found = replace(
                 waiting_text(writing, item, name, senses),
                 check=check,
-                scale_words=find_project(session, project_id).scale_words or "",
+                scale_words=(project := find_project(session, project_id)).scale_words or "",
+                scale=scale_of(project),
                 steps=steps_of(session, writing.item_id),
             )
         if found.senses is not None:
@@ -543,11 +548,12 @@ class WritingReportService:
                 project.name,
                 project.settings.types,
                 list(_judge_pairs(session, project, writers, names)),
-                balance_of(session, project_id, project.settings.types),
+                balance_of(session, project_id, project.settings),
                 _counts(session, project_id, names),
                 reserved=count_where(session, of_project, *is_unpaired),
                 waiting=count_where(session, *is_submitted),
                 not_understood=count_where(session, of_project, *is_open, left_blank),
+                scale=project.settings.scale,
             )
 
 

@@ -15,12 +15,12 @@ from annotation.gold import RaterColumns, anonymous_label
 from annotation.quality import ExcludedGrades, is_blocked
 from annotation.services.assignment import refresh_pairs, return_kept
 from annotation.services.audit import GRADES_EXCLUDED, GRADES_RESTORED, record
-from annotation.services.project_rows import IN_USE, checks_project_of, find_project, lock_pairs
+from annotation.services.project_rows import IN_USE, checks_project_of, find_project, lock_pairs, scale_in
 from annotation.services.quality import let_go_on, quality_of, state_of
 from annotation.services.rater_queue import EXCLUDED
 from annotation.services.transactions import count_where
 from annotation.services.users import get_user, id_of
-from annotation.types import Clock, User, to_quarters, utcnow
+from annotation.types import Clock, User, utcnow
 from annotation.wording import LONGEST_NOTE, normalise_note
 from db import Database, models
 from db.models import Adjudication, Assignment, Pair, RaterState, Rating, SetAside, SetAsideRating
@@ -229,7 +229,8 @@ def _is_due(session: Session, project_id: int, rater_id: int) -> str:
     state = session.get(RaterState, (project_id, rater_id))
     since = None if state is None else state.unblocked_at
     is_later = () if since is None else (Rating.created_at > since,)
-    is_wrong = func.abs(Rating.quarters - Pair.intended_quarters) > to_quarters(settings.check_distance)
+    accepted = scale_in(session, project_id).to_steps(settings.check_distance)
+    is_wrong = func.abs(Rating.quarters - Pair.intended_quarters) > accepted
     rows = session.scalars(
         select(is_wrong)
         .join(Pair, Pair.id == Rating.pair_id)

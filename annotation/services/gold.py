@@ -46,6 +46,7 @@ from annotation.gold import (
 from annotation.gold_card import gold_card
 from annotation.predictions import QueueOrder
 from annotation.reliability.report import AgreementTally
+from annotation.scale import Scale
 from annotation.sense_pairs import senses_from_json
 from annotation.senses import WORD_TO_SENSE
 from annotation.services.audit import PROJECT_CHANGED, SENSES_DESCRIBED, record
@@ -65,10 +66,11 @@ from annotation.services.project_rows import (
     is_reopened,
     of_pair_in_use,
     order_of,
+    scale_in,
 )
 from annotation.services.quality import quality_of, training_in_use
 from annotation.services.transactions import AT_ONCE, count_where, is_among, parts
-from annotation.types import Cause, Clock, ProjectSettings, RatedPair, from_quarters, utcnow
+from annotation.types import Cause, Clock, ProjectSettings, RatedPair, utcnow
 from db import Database
 from db.models import Adjudication, AuditEvent, Comment, Export, Pair, Project, Rating, RatingChange, User
 
@@ -97,25 +99,25 @@ def pairs_with_grades(project_id: int, *columns: Any) -> Select[*tuple[Any, ...]
     )
 
 
-def standing_in(row: Row[Any]) -> GoldStanding:
+def standing_in(row: Row[Any], scale: Scale) -> GoldStanding:
     """Of a row with `grades` and `decided`."""
     return GoldStanding(
-        None if row.decided is None else from_quarters(row.decided),
-        tuple(from_quarters(int(quarters)) for quarters in (row.grades or "").split()),
+        None if row.decided is None else scale.from_steps(row.decided),
+        tuple(scale.from_steps(int(quarters)) for quarters in (row.grades or "").split()),
     )
 
 
 def stream_pairs(session: Session, project_id: int, *, with_comments: bool = False) -> Iterator[RatedPair]:
     """Every pair of the project that is not withdrawn, its raters by account name; a few hundred are held
     at a time."""
-    names = names_of(session, rater_ids(session, project_id))
+    names, scale = names_of(session, rater_ids(session, project_id)), scale_in(session, project_id)
     last = -1
     while pairs := session.execute(_pairs_after(project_id, last)).all():
         ids = [pair.id for pair in pairs]
-        ratings = _ratings_of(session, ids)
+        ratings = _ratings_of(session, ids, scale)
         comments = comments_of(session, ids) if with_comments else {}
         for pair in pairs:
-            rated = _rated_pair(pair, [(names[rater], grade) for rater, grade in ratings[pair.id]])
+            rated = _rated_pair(pair, [(names[rater], grade) for rater, grade in ratings[pair.id]], scale)
             yield replace(rated, comments=tuple(comments.get(pair.id, ())))
         last = pairs[-1].import_order
 
@@ -149,7 +151,9 @@ def _pairs_after(project_id: int, import_order: int) -> Executable:
     )
 
 
-def _ratings_of(session: Session, pair_ids: Sequence[int]) -> dict[int, list[tuple[int, Decimal]]]:
+def _ratings_of(
+    session: Session, pair_ids: Sequence[int], scale: Scale
+) -> dict[int, list[tuple[int, Decimal]]]:
     rows = session.execute(
         select(Rating.pair_id, Rating.rater_id, Rating.quarters)
         .where(Rating.pair_id.in_(pair_ids))
@@ -157,11 +161,11 @@ def _ratings_of(session: Session, pair_ids: Sequence[int]) -> dict[int, list[tup
     )
     ratings: dict[int, list[tuple[int, Decimal]]] = defaultdict(list)
     for pair_id, rater_id, quarters in rows:
-        ratings[pair_id].append((rater_id, from_quarters(quarters)))
+        ratings[pair_id].append((rater_id, scale.from_steps(quarters)))
     return ratings
 
 
-def _rated_pair(pair: Row[Any], ratings: list[tuple[str, Decimal]]) -> RatedPair:
+def _rated_pair(pair: Row[Any], ratings: list[tuple[str, Decimal]], scale: Scale) -> RatedPair:
     return RatedPair(
         id=pair.id,
         external_id=pair.external_id,
@@ -169,10 +173,10 @@ def _rated_pair(pair: Row[Any], ratings: list[tuple[str, Decimal]]) -> RatedPair
         left=pair.left,
         right=pair.right,
         genre=pair.genre,
-        intended=None if pair.intended_quarters is None else from_quarters(pair.intended_quarters),
+        intended=None if pair.intended_quarters is None else scale.from_steps(pair.intended_quarters),
         source=pair.source,
         ratings=tuple(ratings),
-        adjudicated=None if pair.quarters is None else from_quarters(pair.quarters),
+        adjudicated=None if pair.quarters is None else scale.from_steps(pair.quarters),
         cause=Cause(pair.cause) if pair.cause else None,
         senses=senses_from_json(pair.senses),
     )
@@ -338,6 +342,7 @@ _NAMES = {
     "seed": "seed",
     "may_revise": "may_revise",
     "most_per_rater": "most_per_rater",
+    "repeat_percent": "repeat_percent",
     "consent": "consent",
     "scale_words": "scale_words",
 }

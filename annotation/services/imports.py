@@ -52,8 +52,6 @@ from annotation.types import (
     ProjectSettings,
     Role,
     User,
-    from_quarters,
-    to_quarters,
     utcnow,
 )
 from annotation.wording import LONGEST_NAME, name_key
@@ -328,7 +326,8 @@ class RatingWriter:
         return {rating.row for _, rating in rows}, wrong
 
     def _leave_out(self, rating: ImportedRating, kept: int) -> None:
-        grades = from_quarters(rating.quarters), from_quarters(kept)
+        from_steps = self._project.settings.scale.from_steps
+        grades = from_steps(rating.quarters), from_steps(kept)
         self.left_out.append(LeftOutRating(rating.external_id, rating.rater, *grades))
 
     @contextmanager
@@ -367,17 +366,18 @@ class RatingWriter:
         """
         key = (rating.pair_id, rater_id)
         before, aside = pairs.ratings.get(key), pairs.set_aside.get(key)
+        from_steps = self._project.settings.scale.from_steps
         if rating.quarters in (before, aside):
             return False
         if before is not None:
             raise ImportFileError(
                 f"{rating.place}: {rating.rater!r} graded the pair {rating.external_id!r} "
-                f"{from_quarters(before)} before and {from_quarters(rating.quarters)} here; keep one of them."
+                f"{from_steps(before)} before and {from_steps(rating.quarters)} here; keep one of them."
             )
         if aside is not None:
             raise ImportFileError(
                 f"{rating.place}: {rating.rater!r} graded the pair {rating.external_id!r} "
-                f"{from_quarters(aside)}, which was set aside, so others have to grade it; leave the rating "
+                f"{from_steps(aside)}, which was set aside, so others have to grade it; leave the rating "
                 "out."
             )
         self._check_counts(rating, rater_id)
@@ -717,7 +717,8 @@ class PairImporter:
 
     def _row(self, pair: NewPair, known: _Known, order: int) -> dict[str, Any]:
         settings = self._project.settings
-        quarters = [to_quarters(grade) for _, grade in pair.ratings]
+        to_steps = settings.scale.to_steps
+        quarters = [to_steps(grade) for _, grade in pair.ratings]
         return {
             "project_id": self._project.id,
             "external_id": pair.id,
@@ -725,7 +726,7 @@ class PairImporter:
             "left": pair.left,
             "right": pair.right,
             "genre": pair.genre,
-            "intended_quarters": None if pair.intended is None else to_quarters(pair.intended),
+            "intended_quarters": None if pair.intended is None else to_steps(pair.intended),
             "source": pair.source,
             "senses": None if pair.senses is None else senses_to_json(pair.senses),
             "fingerprint": known.fingerprint,
@@ -776,8 +777,9 @@ class PairImporter:
         name, place, row = _id(item), item.where, part.rows[id(item)]
         ratings = item.ratings if isinstance(item, NewPair) else ((item.rater, item.grade),)
         merged_into = known.external_id if known.fingerprint in self._merged_prints else None
+        to_steps = self._project.settings.scale.to_steps
         return [
-            ImportedRating(known.id, name, rater, to_quarters(grade), place, row, merged_into)
+            ImportedRating(known.id, name, rater, to_steps(grade), place, row, merged_into)
             for rater, grade in ratings
         ]
 
@@ -802,6 +804,10 @@ def _problem_of(item: NewPair | NewRating, settings: ProjectSettings) -> str:
     if item.type is not None and item.type not in settings.types:
         return foreign_type_text(item.type, settings.types)
     grades = [grade for _, grade in item.ratings] if isinstance(item, NewPair) else [item.grade]
+    intended = [item.intended] if isinstance(item, NewPair) and item.intended is not None else []
+    for grade in (*grades, *intended):
+        if not settings.scale.allows(grade):
+            return f": the grade {grade} is not {settings.scale.text}, as in this project; fix it."
     for grade in grades:
         if grade % settings.step != 0:
             return (

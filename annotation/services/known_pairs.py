@@ -16,11 +16,11 @@ from annotation.comparison import foreign_type_text
 from annotation.errors import GradeError, ImportFileError, NotFoundError
 from annotation.exchange import WrongLines, fingerprint
 from annotation.quality import MOST_CHECK_PAIRS, MOST_TRAINING_PAIRS
-from annotation.scale import CLSS
+from annotation.scale import Scale
 from annotation.sense_pairs import is_undescribed, senses_to_json
 from annotation.senses import undescribed_text
 from annotation.services.audit import record
-from annotation.services.project_rows import checks_project_of, find_project, next_order
+from annotation.services.project_rows import checks_project_of, find_project, next_order, scale_of
 from annotation.services.quality import (
     KnownKind,
     begin_checks_anew,
@@ -37,8 +37,6 @@ from annotation.types import (
     KnownPairInput,
     NewPair,
     User,
-    from_quarters,
-    to_quarters,
     utcnow,
 )
 from db import Database
@@ -146,18 +144,23 @@ def _new_pairs(
     new: list[KnownPair] = []
     duplicates: list[str] = []
     wrong = WrongLines()
-    step, distance = from_quarters(project.step_quarters), distances(quality_of(session, project.id))[kind]
+    scale = scale_of(project)
+    step, distance = scale.from_steps(project.step_quarters), distances(quality_of(session, project.id))[kind]
     for known in read:
         if isinstance(known, ImportFileError):
             wrong.add(known)
             continue
         pair = known.pair
-        as_read = _Known(print_of(pair), to_quarters(known.grade), known.explanation, is_new=True)
+        if not scale.allows(known.grade):
+            off = f"{known.grade} is not {scale.text}; fix it or delete the row."
+            wrong.add(ImportFileError(f"{pair.where}, field 'grade': {off}"))
+            continue
+        as_read = _Known(print_of(pair), scale.to_steps(known.grade), known.explanation, is_new=True)
         old = there.get((pair.type, pair.id))
         if pair.type not in project.types:
             wrong.add(ImportFileError(f"{pair.where}{foreign_type_text(pair.type, project.types)}"))
         elif old is not None:
-            if problem := _describe_difference(pair, old, as_read):
+            if problem := _describe_difference(pair, old, as_read, scale):
                 wrong.add(problem)
             else:
                 duplicates.append(pair.id)
@@ -204,14 +207,15 @@ def _find_twins(session: Session, project: Project, prints: set[str]) -> dict[st
     return met
 
 
-def _describe_difference(pair: NewPair, old: _Known, new: _Known) -> ImportFileError | None:
+def _describe_difference(pair: NewPair, old: _Known, new: _Known, scale: Scale) -> ImportFileError | None:
     """Why a row with the id of another cannot stand beside it; None where they are equal."""
     where = "further up" if old.is_new else "there already"
     if new.fingerprint != old.fingerprint:
         field, what = "id", "other texts"
         remedy = "give this pair an id of its own"
     elif new.quarters != old.quarters:
-        field, what = "grade", f"the grade {from_quarters(old.quarters)}, not {from_quarters(new.quarters)}"
+        before, after = scale.from_steps(old.quarters), scale.from_steps(new.quarters)
+        field, what = "grade", f"the grade {before}, not {after}"
         remedy = "leave the row out, and set the known grade on the tab Quality of the project"
     elif new.explanation != old.explanation:
         field, what = "explanation", "another explanation"
@@ -300,7 +304,7 @@ class KnownPairService:
                 TrainingPair(
                     project_id=project.id,
                     **_texts(known.pair),
-                    quarters=to_quarters(known.grade),
+                    quarters=scale_of(project).to_steps(known.grade),
                     explanation=known.explanation,
                     import_order=order,
                 )
@@ -353,7 +357,7 @@ class KnownPairService:
                 Pair(
                     project_id=checks_project.id,
                     **_texts(known.pair),
-                    intended_quarters=to_quarters(known.grade),
+                    intended_quarters=scale_of(project).to_steps(known.grade),
                     fingerprint=print_of(known.pair),
                     position=position_of(checks_project.seed, known.pair.type, known.pair.id),
                     import_order=order,
@@ -377,13 +381,14 @@ class KnownPairService:
             training = session.scalars(
                 select(TrainingPair).where(training_in_use(project.id)).order_by(TrainingPair.import_order)
             )
-            lines = [_line(KnownKind.TRAINING, row) for row in training]
+            scale = scale_of(project)
+            lines = [_line(KnownKind.TRAINING, row, scale) for row in training]
             checks = session.scalars(
                 select(Pair)
                 .where(Pair.project_id == checks_project_of(session, project.id))
                 .order_by(Pair.import_order)
             )
-            return (*lines, *(_line(KnownKind.CHECK, row) for row in checks))
+            return (*lines, *(_line(KnownKind.CHECK, row, scale) for row in checks))
 
     def set_grade(
         self, project_id: int, kind: KnownKind, pair_id: int, grade: Decimal, *, by: User | None = None
@@ -397,14 +402,15 @@ class KnownPairService:
             NotFoundError: there is no such project, or no such pair in use.
             GradeError: the grade is not on the scale, or no grade of raters is accepted where it is known.
         """
-        quarters = to_quarters(CLSS.check(grade))
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
+            scale = scale_of(project)
+            quarters = scale.to_steps(scale.check(grade))
             row = _in_use(session, project, kind, pair_id)
             before = _quarters(row)
             if before != quarters:
                 distance = distances(quality_of(session, project.id))[kind]
-                if problem := no_accepted_grade(grade, from_quarters(project.step_quarters), distance):
+                if problem := no_accepted_grade(grade, scale.from_steps(project.step_quarters), distance):
                     remedy = "make the step finer or accept a larger distance."
                     raise GradeError(f"{problem[0].upper()}{problem[1:]}: {remedy}")
                 if isinstance(row, TrainingPair):
@@ -419,10 +425,10 @@ class KnownPairService:
                     project_id=project.id,
                     kind=kind.value,
                     pair=row.external_id,
-                    before=str(from_quarters(before)),
-                    after=str(from_quarters(quarters)),
+                    before=str(scale.from_steps(before)),
+                    after=str(scale.from_steps(quarters)),
                 )
-        return from_quarters(before)
+        return scale.from_steps(before)
 
     def _record(
         self,
@@ -460,8 +466,9 @@ def _quarters(row: TrainingPair | Pair) -> int:
     return quarters
 
 
-def _line(kind: KnownKind, row: TrainingPair | Pair) -> KnownLine:
-    return KnownLine(kind, row.id, row.external_id, row.left, row.right, from_quarters(_quarters(row)))
+def _line(kind: KnownKind, row: TrainingPair | Pair, scale: Scale) -> KnownLine:
+    known = scale.from_steps(_quarters(row))
+    return KnownLine(kind, row.id, row.external_id, row.left, row.right, known)
 
 
 def _texts(pair: NewPair) -> dict[str, Any]:
@@ -486,6 +493,9 @@ def _make_checks_project(session: Session, project: Project, clock: Clock) -> Pr
         raters_per_pair=_SLOTS,
         threshold_quarters=project.threshold_quarters,
         step_quarters=1,
+        scale_step=project.scale_step,
+        scale_low=project.scale_low,
+        scale_high=project.scale_high,
         is_random=True,
         seed=secrets.randbelow(2**62),
         may_revise=True,

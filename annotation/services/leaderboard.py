@@ -503,7 +503,7 @@ def _gold_of(session: Session, project: Project) -> Gold:
     ungraded: set[Key] = set()
     columns = Pair.type, Pair.external_id, Pair.left, Pair.right, Pair.genre
     for row in session.execute(pairs_with_grades(project.id, *columns)):
-        grade = standing_in(row).gold(settings)
+        grade = standing_in(row, settings.scale).gold(settings)
         if grade is None:
             ungraded.add((row.type, row.external_id))
         else:

@@ -1,8 +1,8 @@
 """Predicted keyphrases: from the public page into a project as pairs, and judged by their grades.
 
-Predictions that the public page hands over, kept for a while until an administrator has confirmed them.
-Whoever pasted the texts may be nobody that this server knows, so nothing of them goes to the database before.
-What is kept here is small and short-lived, and only who has the address, and is signed in, gets it.
+Predictions that the public page hands over wait until an administrator has confirmed them. Whoever pasted
+the texts may be nobody that this server knows: they wait apart from all projects, for an hour, and only who
+has the address, and is signed in, gets them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from threading import Lock
-from time import monotonic
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from annotation.changes import describe_changes
@@ -28,17 +26,26 @@ from annotation.files.predictions import read_bundle
 from annotation.gold import Reason
 from annotation.predictions import TYPE, PooledPhrase, PredictedDocument, QueueOrder, Run, pair_name, pool
 from annotation.relevance import GradedDocument, GradedPhrase, JudgedPool
+from annotation.scale import CLSS
 from annotation.services.audit import PROJECT_CHANGED, record
 from annotation.services.gold import pairs_with_grades, standing_in
 from annotation.services.imports import PairImporter
 from annotation.services.known_pairs import known_prints
-from annotation.services.project_rows import as_project, find_project, order_of, reorder, usual_order
-from annotation.services.sign_in import address_key
+from annotation.services.project_rows import (
+    as_project,
+    find_project,
+    order_of,
+    reorder,
+    scale_of,
+    usual_order,
+)
+from annotation.services.sign_in import address_key, token_hash
 from annotation.services.transactions import insert_rows, is_among
 from annotation.services.users import id_of
 from annotation.types import Clock, NewPair, User, utcnow
 from db import Database, models
-from db.models import Pair, Project, SentDocument, SentOrder, SentPhrase, SentPrediction, SentRun
+from db.errors import DamagedError, UnreachableError
+from db.models import HandOver, Pair, Project, SentDocument, SentOrder, SentPhrase, SentPrediction, SentRun
 
 KEPT_MINUTES = 60
 REMEMBERED_HOURS = 24
@@ -50,24 +57,17 @@ MOST_OF_ONE = LARGEST
 MOST_KEPT = 8 * LARGEST
 """The same of all senders. What is too much is refused: nothing that is kept goes before its time."""
 PATH = "/annotate/send/"
+_KEPT = timedelta(minutes=KEPT_MINUTES)
+_REMEMBERED = timedelta(hours=REMEMBERED_HOURS)
 _TOKEN_BYTES = 24
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    sender: str
-    since: float
-    content: bytes
-
-
 class HandOvers:
-    """Keeps bundles under addresses that nobody can guess; used from many threads."""
+    """Keeps bundles under addresses that nobody can guess, for every process of the pages."""
 
-    def __init__(self, *, seconds: Callable[[], float] = monotonic) -> None:
-        self._seconds = seconds
-        self._kept: dict[str, _Kept] = {}
-        self._sent: dict[str, tuple[float, int]] = {}
-        self._lock = Lock()
+    def __init__(self, database: Database, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._clock = clock
 
     def keep(self, bundle: Mapping[str, Any], sender: str = "") -> str:
         """The address where `bundle` can be sent on to a project, for `KEPT_MINUTES`.
@@ -77,7 +77,7 @@ class HandOvers:
 
         Raises:
             ImportFileError: it is not a bundle of predictions.
-            HandOverError: it is too large, or there are too many.
+            HandOverError: it is too large, there are too many, or the database cannot keep it.
         """
         read_bundle(bundle)
         content = json.dumps(bundle, ensure_ascii=False).encode()
@@ -87,11 +87,26 @@ class HandOvers:
                 "fewer documents, or use the command line (python -m annotation send), which has no limit."
             )
         token = secrets.token_urlsafe(_TOKEN_BYTES)
-        kept = _Kept(address_key(sender), self._seconds(), zlib.compress(content))
-        with self._lock:
-            self._drop_old()
-            self._check_room(kept)
-            self._kept[token] = kept
+        packed = zlib.compress(content)
+
+        def add(session: Session) -> None:
+            now = self._clock()
+            _drop_old(session, now)
+            _check_room(session, address_key(sender), len(packed))
+            session.add(
+                HandOver(
+                    token_hash=token_hash(token),
+                    sender=address_key(sender),
+                    content=packed,
+                    size=len(packed),
+                    at=now,
+                )
+            )
+
+        try:
+            self._database.transact(add)
+        except (UnreachableError, DamagedError) as error:
+            raise HandOverError(error.for_users) from error
         return f"{PATH}{token}"
 
     def documents(self, token: str) -> tuple[PredictedDocument, ...]:
@@ -100,47 +115,54 @@ class HandOvers:
         Raises:
             HandOverError: there is nothing, or it was too long ago.
         """
-        with self._lock:
-            self._drop_old()
-            found = self._kept.get(token)
-        if found is None:
+        kept = select(HandOver.content).where(
+            HandOver.token_hash == token_hash(token),
+            HandOver.project_id.is_(None),
+            HandOver.at > self._clock() - _KEPT,
+        )
+        with self._database.reading() as session:
+            content = session.scalar(kept)
+        if content is None:
             raise HandOverError(
-                f"These predictions are no longer kept (after {KEPT_MINUTES} minutes, or a restart): predict "
-                "and send them again; pairs that a project has already do not come twice."
+                f"These predictions are no longer kept (after {KEPT_MINUTES} minutes): predict and send them "
+                "again; pairs that a project has already do not come twice."
             )
-        return read_bundle(json.loads(zlib.decompress(found.content)))
+        return read_bundle(json.loads(zlib.decompress(content)))
 
     def mark_sent(self, token: str, project_id: int) -> None:
         """Forget what was handed over, and remember for a day to which project it went."""
-        with self._lock:
-            self._drop_old()
-            self._kept.pop(token, None)
-            self._sent[token] = (self._seconds(), project_id)
+        sent = {"content": b"", "size": 0, "project_id": project_id, "at": self._clock()}
+        with self._database.session() as session:
+            session.execute(update(HandOver).where(HandOver.token_hash == token_hash(token)).values(sent))
 
     def project_of(self, token: str) -> int | None:
         """The project that was sent to from here, if any was of late."""
-        with self._lock:
-            self._drop_old()
-            return self._sent.get(token, (0.0, None))[1]
+        found = select(HandOver.project_id).where(
+            HandOver.token_hash == token_hash(token), HandOver.at > self._clock() - _REMEMBERED
+        )
+        with self._database.reading() as session:
+            return session.scalar(found)
 
-    def _check_room(self, new: _Kept) -> None:
-        mine = sum(len(kept.content) for kept in self._kept.values() if kept.sender == new.sender)
-        if mine + len(new.content) > MOST_OF_ONE:
-            raise HandOverError(
-                "Too many predictions from your address are already waiting: choose projects for those, come "
-                f"back in {KEPT_MINUTES} minutes, or use the command line (python -m annotation send)."
-            )
-        if sum(len(kept.content) for kept in self._kept.values()) + len(new.content) > MOST_KEPT:
-            raise HandOverError(
-                f"The server cannot keep more predictions for now: come back in {KEPT_MINUTES} minutes, or "
-                "use the command line (python -m annotation send)."
-            )
 
-    def _drop_old(self) -> None:
-        now = self._seconds()
-        last, last_sent = now - KEPT_MINUTES * 60, now - REMEMBERED_HOURS * 3600
-        self._sent = {token: sent for token, sent in self._sent.items() if sent[0] > last_sent}
-        self._kept = {token: kept for token, kept in self._kept.items() if kept.since > last}
+def _drop_old(session: Session, now: datetime) -> None:
+    is_sent = HandOver.project_id.is_not(None)
+    session.execute(delete(HandOver).where(~is_sent, HandOver.at <= now - _KEPT))
+    session.execute(delete(HandOver).where(is_sent, HandOver.at <= now - _REMEMBERED))
+
+
+def _check_room(session: Session, sender: str, size: int) -> None:
+    """Of two at the same moment each may find the room that only one has: a little more is kept then."""
+    sizes = func.coalesce(func.sum(HandOver.size), 0)
+    if session.scalars(select(sizes).where(HandOver.sender == sender)).one() + size > MOST_OF_ONE:
+        raise HandOverError(
+            "Too many predictions from your address are already waiting: choose projects for those, come "
+            f"back in {KEPT_MINUTES} minutes, or use the command line (python -m annotation send)."
+        )
+    if session.scalars(select(sizes)).one() + size > MOST_KEPT:
+        raise HandOverError(
+            f"The server cannot keep more predictions for now: come back in {KEPT_MINUTES} minutes, or "
+            "use the command line (python -m annotation send)."
+        )
 
 
 def is_kept(session: Session, project_id: int, document: PredictedDocument) -> bool:
@@ -235,6 +257,11 @@ class SendService:
         """
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
+            if (scale := scale_of(project)) != CLSS:
+                raise ImportFileError(
+                    f"{project.name} grades {scale.text}, and predicted keyphrases are graded {CLSS.text}: "
+                    "make a project with that scale."
+                )
             if TYPE not in project.types:
                 _add_type(session, project, self._clock(), by)
             sending = _Sending(session, project, self._clock)
@@ -483,7 +510,7 @@ def _phrases(session: Session, project: Project) -> tuple[dict[int, list[GradedP
     found: dict[int, list[GradedPhrase]] = defaultdict(list)
     settings, undecided = as_project(project).settings, 0
     for row in rows:
-        standing = standing_in(row)
+        standing = standing_in(row, settings.scale)
         undecided += standing.reason(settings) is Reason.NOT_ADJUDICATED
         grade = standing.gold(settings)
         phrase = GradedPhrase(row.id, row.external_id, row.right, row.is_present, grade)

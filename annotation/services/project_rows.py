@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any, NamedTuple, cast, overload
 
@@ -34,10 +35,11 @@ from annotation import types
 from annotation.assignment import position_in
 from annotation.errors import AnnotationError, NotFoundError, PairError, WritingError
 from annotation.predictions import TYPE, Moving, QueueOrder, new_positions, positions_by_document, uncertainty
+from annotation.scale import Scale
 from annotation.sense_pairs import senses_from_json, senses_to_json
 from annotation.senses import WORD_TO_SENSE
 from annotation.services.transactions import count_where, is_among, parts
-from annotation.types import ProjectSettings, RaterComment, from_quarters
+from annotation.types import ProjectSettings, RaterComment
 from annotation.wording import can_be_name, can_be_stored, is_id, name_key
 from db.models import (
     Adjudication,
@@ -91,14 +93,26 @@ def _no_project(session: Session, asked: str | int) -> str:
     return f"There is no project {asked[:_SHOWN]!r}: {way} `python -m annotation project list`."
 
 
+def scale_of(row: Any) -> Scale:
+    """The scale of a project, by its row or another one with the same columns."""
+    step = Decimal(row.scale_step)
+    return Scale(step, int(row.scale_low * step), int(row.scale_high * step))
+
+
+def scale_in(session: Session, project_id: int) -> Scale:
+    """The scale of the project with this id."""
+    return scale_of(session.get_one(Project, project_id))
+
+
 def as_project(row: Project) -> types.Project:
+    scale = scale_of(row)
     settings = ProjectSettings(
         name=row.name,
         types=tuple(row.types),
         guidelines=row.guidelines,
         raters_per_pair=row.raters_per_pair,
-        threshold=None if row.threshold_quarters is None else from_quarters(row.threshold_quarters),
-        step=from_quarters(row.step_quarters),
+        threshold=None if row.threshold_quarters is None else scale.from_steps(row.threshold_quarters),
+        step=scale.from_steps(row.step_quarters),
         is_random=row.is_random,
         seed=row.seed,
         may_revise=row.may_revise,
@@ -107,6 +121,8 @@ def as_project(row: Project) -> types.Project:
         consent=row.consent or "",
         scale_words=row.scale_words or "",
         average=types.Average(row.average),
+        repeat_percent=row.repeat_percent,
+        scale=scale,
     )
     return types.Project(id=row.id, settings=settings, created_at=row.created_at)
 

@@ -28,7 +28,15 @@ from annotation.assignment import position_in
 from annotation.changes import describe_changes, merge_settings
 from annotation.consent import text_hash
 from annotation.errors import NotFoundError, SettingsError
-from annotation.projects import GroupCounts, Member, ProjectCounts, all_graded, check_settings, sum_counts
+from annotation.projects import (
+    GroupCounts,
+    Member,
+    ProjectCounts,
+    all_graded,
+    check_same_scale,
+    check_settings,
+    sum_counts,
+)
 from annotation.services.assignment import return_kept
 from annotation.services.audit import FORMER_NAME, PROJECT_CHANGED, PROJECT_CREATED, record
 from annotation.services.project_rows import (
@@ -43,6 +51,7 @@ from annotation.services.project_rows import (
     is_open,
     lock_pairs,
     reorder,
+    scale_of,
 )
 from annotation.services.quality import distances, out_of_reach, quality_of, training_in_use
 from annotation.services.rater_queue import held_back_from, may_still_grade
@@ -57,7 +66,7 @@ from annotation.services.users import (
     roles_of,
 )
 from annotation.services.writing import return_writings
-from annotation.types import Clock, Project, ProjectSettings, Role, User, from_quarters, to_quarters, utcnow
+from annotation.types import Clock, Project, ProjectSettings, Role, User, utcnow
 from annotation.wording import name_key
 from db import Database, models
 from db.models import (
@@ -290,6 +299,7 @@ def apply_settings(
     Raises:
         SettingsError: the change would falsify what was graded already; nothing is written then.
     """
+    check_same_scale(before.scale, after.scale)
     _check_types(session, row, before, after)
     reordered = (before.is_random, before.seed) != (after.is_random, after.seed)
     coarser = before.step % after.step != 0
@@ -307,14 +317,18 @@ def apply_settings(
 
 def setting_columns(settings: ProjectSettings) -> dict[str, Any]:
     """The settings as the columns of a project's row."""
+    scale = settings.scale
     return {
         "name": settings.name,
         "name_key": name_key(settings.name),
         "guidelines": settings.guidelines,
         "types": list(settings.types),
         "raters_per_pair": settings.raters_per_pair,
-        "threshold_quarters": None if settings.threshold is None else to_quarters(settings.threshold),
-        "step_quarters": to_quarters(settings.step),
+        "threshold_quarters": None if settings.threshold is None else scale.to_steps(settings.threshold),
+        "step_quarters": scale.to_steps(settings.step),
+        "scale_step": str(scale.step),
+        "scale_low": scale.to_steps(Decimal(scale.lowest)),
+        "scale_high": scale.to_steps(Decimal(scale.highest)),
         "is_random": settings.is_random,
         "seed": settings.seed,
         "may_revise": settings.may_revise,
@@ -324,6 +338,7 @@ def setting_columns(settings: ProjectSettings) -> dict[str, Any]:
         "consent_sha256": text_hash(settings.consent),
         "scale_words": settings.scale_words or None,
         "average": settings.average.value,
+        "repeat_percent": settings.repeat_percent,
     }
 
 
@@ -345,7 +360,8 @@ def _check_types(session: Session, row: ProjectRow, before: ProjectSettings, aft
 
 def _check_step(session: Session, row: ProjectRow, before: Decimal, after: Decimal) -> None:
     """A coarser step must hold the grades that were given, and one that is accepted of each known pair."""
-    step = to_quarters(after)
+    scale = scale_of(row)
+    step = scale.to_steps(after)
     grades: tuple[tuple[str, InstrumentedAttribute[Any], ColumnElement[bool]], ...] = (
         ("grade", Rating.quarters, Rating.project_id == row.id),
         ("grade that is set aside", SetAsideRating.quarters, SetAsideRating.project_id == row.id),
@@ -355,7 +371,7 @@ def _check_step(session: Session, row: ProjectRow, before: Decimal, after: Decim
         off = session.scalar(select(quarters).where(in_project, quarters % step != 0).limit(1))
         if off is not None:
             raise SettingsError(
-                f"There is a {what} of {from_quarters(off)} already, which steps of {after} have not: "
+                f"There is a {what} of {scale.from_steps(off)} already, which steps of {after} have not: "
                 f"keep {before}."
             )
     for kind, distance in distances(quality_of(session, row.id)).items():

@@ -30,17 +30,18 @@ from annotation.quality import (
     has_accepted_grade,
     has_passed,
     is_accepted,
+    usual_quality,
 )
 from annotation.scale import Scale
 from annotation.sense_pairs import senses_from_json
 from annotation.services.assignment import return_kept
 from annotation.services.audit import record
 from annotation.services.numbering import rater_ids
-from annotation.services.project_rows import checks_project_of, find_project
+from annotation.services.project_rows import checks_project_of, find_project, scale_in, scale_of
 from annotation.services.rater_queue import RaterContext, open_context
 from annotation.services.transactions import count_where, insert_if_missing
 from annotation.services.users import as_user, consents_of, get_user, id_of, is_rater
-from annotation.types import Clock, Role, User, from_quarters, to_quarters, utcnow
+from annotation.types import Clock, Role, User, utcnow
 from db import Database, models
 from db.models import (
     Assignment,
@@ -73,14 +74,14 @@ def training_in_use(project_id: int) -> ColumnElement[bool]:
 
 def quality_of(session: Session, project_id: int) -> QualitySettings:
     """The settings within a transaction of a service's."""
-    row = session.get(models.QualitySettings, project_id)
+    row, scale = session.get(models.QualitySettings, project_id), scale_in(session, project_id)
     if row is None:
-        return QualitySettings()
+        return usual_quality(scale)
     return QualitySettings(
-        from_quarters(row.training_quarters),
+        scale.from_steps(row.training_quarters),
         row.pass_percent,
         row.check_every,
-        from_quarters(row.check_quarters),
+        scale.from_steps(row.check_quarters),
         row.training_tries,
         row.block_wrong,
         row.block_of,
@@ -100,7 +101,9 @@ def out_of_reach(session: Session, project_id: int, kind: KnownKind, step: Decim
             Pair.project_id == checks_project_of(session, project_id)
         ),
     }
-    for grade in map(from_quarters, sorted(session.scalars(known[kind].distinct()))):
+    for grade in map(
+        scale_in(session, project_id).from_steps, sorted(session.scalars(known[kind].distinct()))
+    ):
         if problem := no_accepted_grade(grade, step, distance):
             return f"There is a {kind} pair of {grade}, and {problem}"
     return ""
@@ -168,7 +171,9 @@ def standings_of(
     checks = (
         {}
         if checks_project is None
-        else _count_checks(session, checks_project, to_quarters(settings.check_distance))
+        else _count_checks(
+            session, checks_project, scale_in(session, project_id).to_steps(settings.check_distance)
+        )
     )
     known = {*attempts, *checks, *rater_ids(session, project_id)}
     users: Any = session.execute(
@@ -262,16 +267,17 @@ class QualityService:
             NotFoundError: there is no such project.
             SettingsError: a setting cannot be used, or was changed by somebody else too.
         """
-        kept = _to_stored(check_quality_settings(settings))
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
+            scale = scale_of(project)
+            kept = _to_stored(check_quality_settings(settings, scale), scale)
             before = quality_of(session, project.id)
             if seen is not None:
                 kept = merge_settings(kept, before, seen)
             if kept == before:
                 return kept
             _check_distances(session, project, before, kept)
-            session.merge(_row_of(project.id, kept))
+            session.merge(_row_of(project.id, kept, scale))
             if kept.check_every != before.check_every:  # else all that was missed would come at once
                 begin_checks_anew(session, project.id)
             detail = {"user_id": id_of(by), "project_id": project.id, **describe_changes(before, kept)}
@@ -356,22 +362,22 @@ class QualityService:
         record(session, now, action, user_id=id_of(by), project_id=project_id, member=user.name)
 
 
-def _to_stored(settings: QualitySettings) -> QualitySettings:
+def _to_stored(settings: QualitySettings, scale: Scale) -> QualitySettings:
     """As the database gives them back, 0.5 for 0.50: forms compare what they began with."""
     return replace(
         settings,
-        training_distance=from_quarters(to_quarters(settings.training_distance)),
-        check_distance=from_quarters(to_quarters(settings.check_distance)),
+        training_distance=scale.from_steps(scale.to_steps(settings.training_distance)),
+        check_distance=scale.from_steps(scale.to_steps(settings.check_distance)),
     )
 
 
-def _row_of(project_id: int, settings: QualitySettings) -> models.QualitySettings:
+def _row_of(project_id: int, settings: QualitySettings, scale: Scale) -> models.QualitySettings:
     return models.QualitySettings(
         project_id=project_id,
-        training_quarters=to_quarters(settings.training_distance),
+        training_quarters=scale.to_steps(settings.training_distance),
         pass_percent=settings.pass_percent,
         check_every=settings.check_every,
-        check_quarters=to_quarters(settings.check_distance),
+        check_quarters=scale.to_steps(settings.check_distance),
         training_tries=settings.training_tries,
         block_wrong=settings.block_wrong,
         block_of=settings.block_of,
@@ -382,7 +388,7 @@ def _check_distances(
     session: Session, project: models.Project, before: QualitySettings, after: QualitySettings
 ) -> None:
     """A smaller distance must leave a grade that is accepted of each pair in use."""
-    was, step = distances(before), from_quarters(project.step_quarters)
+    was, step = distances(before), scale_of(project).from_steps(project.step_quarters)
     for kind, distance in distances(after).items():
         smaller = distance < was[kind]
         if smaller and (problem := out_of_reach(session, project.id, kind, step, distance)):
@@ -484,7 +490,8 @@ class TrainingService:
                 raise NotFoundError(f"There is no training pair {training_pair_id}: open your queue again.")
             context = open_context(session.connection(), pair.project_id, rater_id, self._clock())
             context.check_consent()  # also of a grade that is sent again: the next pair comes with its answer
-            quarters = to_quarters(Scale(context.project.step).check(grade))
+            scale = context.project.scale
+            quarters = scale.to_steps(context.project.grades.check(grade))
             attempt = _latest(session, context, lock=True)
             given = None
             if attempt is not None:
@@ -511,13 +518,13 @@ class TrainingService:
                 _settle(session, context, attempt, now)
             elif given.quarters != quarters:
                 raise AssignmentError(
-                    f"You graded this training pair {from_quarters(given.quarters)} and have seen what was "
-                    "expected: go on with the next pair."
+                    f"You graded this training pair {scale.from_steps(given.quarters)} and have seen what "
+                    "was expected: go on with the next pair."
                 )
             return Feedback(
                 now,
-                from_quarters(given.quarters),
-                from_quarters(pair.quarters),
+                scale.from_steps(given.quarters),
+                scale.from_steps(pair.quarters),
                 is_accepted(given.quarters, pair.quarters, attempt.accepted_quarters),
                 pair.explanation,
                 _queue(session, context, attempt),
@@ -553,7 +560,7 @@ def _begin(session: Session, context: RaterContext, number: int, now: datetime) 
         project_id=context.project.id,
         user_id=context.rater_id,
         number=number,
-        accepted_quarters=to_quarters(settings.training_distance),
+        accepted_quarters=context.project.scale.to_steps(settings.training_distance),
         pass_percent=settings.pass_percent,
         started_at=now,
     )
@@ -612,7 +619,7 @@ def _queue(session: Session, context: RaterContext, attempt: TrainingAttempt) ->
         graded=attempt.pairs if is_finished else len(graded),
         pairs=attempt.pairs if is_finished else len(graded) + len(left),
         accepted=attempt.accepted if is_finished else _count_accepted(graded, attempt),
-        distance=from_quarters(attempt.accepted_quarters),
+        distance=context.project.scale.from_steps(attempt.accepted_quarters),
         pass_percent=attempt.pass_percent,
         tries_left=_tries_left(session, context, attempt),
     )

@@ -52,11 +52,12 @@ from annotation.errors import (
     NotFoundError,
     TrainingPairsError,
 )
+from annotation.scale import Scale
 from annotation.sense_pairs import senses_from_json
-from annotation.services.project_rows import IN_USE, is_fully_rated
+from annotation.services.project_rows import IN_USE, is_fully_rated, scale_of
 from annotation.services.transactions import per_system
 from annotation.services.users import consent_lacking, lacks_consent, roles_of
-from annotation.types import Role, from_quarters
+from annotation.types import Role
 from db.models import (
     Assignment,
     Comment,
@@ -98,6 +99,10 @@ class RaterContext:
     """The project has a text that they have not agreed to as it reads now."""
     is_blocked: bool = False
     """Too many of their check grades were not accepted."""
+    repeat_percent: int = 0
+    """So many percent of their pairs come back to them."""
+    seed: int = 0
+    """The project's, which draws these."""
 
     @property
     def parameters(self) -> dict[str, int]:
@@ -239,13 +244,17 @@ _MY_STATE: Select[Any] = (
     .correlate(PROJECTS)
 )
 _HAS_SET_ASIDE = exists().where(_EXCLUSIONS.c.project_id == PROJECTS.c.id, _EXCLUSIONS.c.rater_id == RATER)
+SCALE_COLUMNS = (PROJECTS.c.scale_step, PROJECTS.c.scale_low, PROJECTS.c.scale_high)
 _CONTEXT_COLUMNS = (
     PROJECTS.c.id.label("project_id"),
     PROJECTS.c.name.label("project_name"),
     PROJECTS.c.step_quarters,
+    *SCALE_COLUMNS,
     PROJECTS.c.may_revise,
     PROJECTS.c.lease_minutes,
     PROJECTS.c.most_per_rater,
+    PROJECTS.c.repeat_percent,
+    PROJECTS.c.seed,
     exists(
         select(literal_column("1"))
         .select_from(_USERS.join(MEMBERSHIPS, _RATES_HERE))
@@ -302,8 +311,9 @@ def _context_of(connection: Connection, row: AnyRow, rater_id: int) -> RaterCont
     if not row.is_rater:
         grades = connection.scalar(_GRADES_HERE, {"project": row.project_id, "rater": rater_id})
         raise AccessError(_describe_no_rater(row.project_name, grades or 0))
-    step = from_quarters(row.step_quarters)
-    project = RaterProject(row.project_id, row.project_name, step, row.may_revise)
+    scale = scale_of(row)
+    step = scale.from_steps(row.step_quarters)
+    project = RaterProject(row.project_id, row.project_name, step, row.may_revise, scale)
     return RaterContext(
         project,
         rater_id,
@@ -317,6 +327,8 @@ def _context_of(connection: Connection, row: AnyRow, rater_id: int) -> RaterCont
         row.has_set_aside,
         bool(row.must_consent),
         row.is_blocked,
+        row.repeat_percent,
+        row.seed,
     )
 
 
@@ -396,6 +408,7 @@ PAIR_COLUMNS = (
     PAIRS.c.senses,
     COMMENTS.c.text.label("comment"),
     COMMENTS.c.is_flagged,
+    literal(False).label("is_repeat"),
 )
 """What a rater sees of a pair that they have not graded."""
 OWN_COMMENT = and_(COMMENTS.c.pair_id == PAIRS.c.id, COMMENTS.c.user_id == RATER)
@@ -476,12 +489,13 @@ def as_pair(row: AnyRow) -> PairForRater:
         comment=row.comment or "",
         is_flagged=bool(row.is_flagged),
         senses=None if row.senses is None else senses_from_json(row.senses),
+        is_repeat=bool(row.is_repeat),
     )
 
 
-def _as_graded_pair(row: AnyRow) -> PairForRater:
+def as_graded_pair(row: AnyRow, scale: Scale) -> PairForRater:
     """The pair in a row that has `PAIR_COLUMNS`, and quarters and updated_at, both empty without a grade."""
-    grade = None if row.quarters is None else from_quarters(row.quarters)
+    grade = None if row.quarters is None else scale.from_steps(row.quarters)
     return replace(as_pair(row), grade=grade, rated_at=row.updated_at)
 
 
@@ -491,9 +505,10 @@ _GRADED = select(*PAIR_COLUMNS, RATINGS.c.quarters, RATINGS.c.updated_at).select
 _ONE = _GRADED.where(PAIRS.c.id == bindparam("pair"))
 
 
-def read_graded_pair(connection: Connection, pair_id: int, rater_id: int) -> PairForRater:
+def read_graded_pair(connection: Connection, pair_id: int, context: RaterContext) -> PairForRater:
     """The pair with the rater's grade and comment; whether it is theirs was asked before."""
-    return _as_graded_pair(connection.execute(_ONE, {"pair": pair_id, "rater": rater_id}).one())
+    row = connection.execute(_ONE, {"pair": pair_id, "rater": context.rater_id}).one()
+    return as_graded_pair(row, context.project.scale)
 
 
 _LAST_GRADED = (
@@ -527,12 +542,10 @@ _LAST_SKIPPED = (
 )
 
 
-def recent_pairs(connection: Connection, context: RaterContext, limit: int) -> tuple[PairForRater, ...]:
-    """What the rater graded or skipped last, newest first."""
+def recent_rows(connection: Connection, context: RaterContext, limit: int) -> list[AnyRow]:
+    """What the rater graded or skipped last, with `answered_at`, but repeats."""
     wanted = {**context.parameters, "limit": limit}
-    rows = [row for search in (_LAST_GRADED, _LAST_SKIPPED) for row in connection.execute(search, wanted)]
-    rows.sort(key=lambda row: row.answered_at, reverse=True)
-    return tuple(_as_graded_pair(row) for row in rows[:limit])
+    return [row for search in (_LAST_GRADED, _LAST_SKIPPED) for row in connection.execute(search, wanted)]
 
 
 _COMMENT_COLUMNS = ("text", "is_flagged", "updated_at")

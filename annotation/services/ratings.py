@@ -32,22 +32,29 @@ from sqlalchemy.orm import Session
 
 from annotation.assignment import PairForRater, Progress, Saved
 from annotation.errors import AssignmentError
-from annotation.files.gold_files import RatingFormat, SingleRating, rating_lines
+from annotation.files.gold_files import (
+    SECOND_COLUMNS,
+    RatingFormat,
+    SecondGrade,
+    SingleRating,
+    rating_lines,
+)
 from annotation.gold import RaterColumns, anonymous_label, label_key
-from annotation.scale import Scale
+from annotation.reliability.repeats import TwoGrades
 from annotation.sense_pairs import senses_from_json
 from annotation.senses import PairSenses
 from annotation.services.assignment import AssignmentService, make_room, progress_of, read_checks, recount
 from annotation.services.audit import record
 from annotation.services.excluded_ratings import ExclusionService
 from annotation.services.numbering import NumberService, keep_exported, names_of, rater_ids
-from annotation.services.project_rows import IN_USE, find_project, of_pair_in_use
+from annotation.services.project_rows import IN_USE, find_project, of_pair_in_use, scale_in
 from annotation.services.rater_queue import (
     ASSIGNMENTS,
     CHANGES,
     RATINGS,
     AnyRow,
     RaterContext,
+    as_graded_pair,
     held_back_from,
     keep_comment,
     lock_own_pair,
@@ -55,13 +62,21 @@ from annotation.services.rater_queue import (
     open_context,
     read_graded_pair,
     read_own_pair,
-    recent_pairs,
+    recent_rows,
+)
+from annotation.services.repeats import (
+    answered_repeats,
+    change_repeat,
+    lock_repeat,
+    read_repeat,
+    read_repeats,
+    read_two_grades,
 )
 from annotation.services.transactions import STREAMED_AT_ONCE, beginning_of, count_where
-from annotation.types import Clock, SkipReason, from_quarters, to_quarters, utcnow
-from annotation.wording import LONG_BEGINNING, LONGEST_COMMENT, beginning, normalise_note
+from annotation.types import Clock, SkipReason, utcnow
+from annotation.wording import LONG_BEGINNING, LONGEST_COMMENT, LONGEST_NOTE, beginning, normalise_note
 from db import Database
-from db.models import Comment, Pair, Project, Rating, RatingChange, Skip, User
+from db.models import Comment, Pair, Project, Rating, RatingChange, Repeat, Skip, User
 
 RECENT = 20
 """Answers that raters are shown again."""
@@ -141,7 +156,7 @@ class RatingService:
             row, context = lock_own_pair(connection, pair_id, rater_id, self._clock())
             context.check_may_work()
             now = self._clock()  # once the pair is locked: a decision made meanwhile was made before
-            quarters = to_quarters(Scale(context.project.step).check(grade))
+            quarters = context.project.scale.to_steps(context.project.grades.check(grade))
             is_new = row.rating_id is None
             if row.quarters != quarters:
                 whose = {"project": row.keeper_id, "pair": row.id, "rater": rater_id}
@@ -195,8 +210,8 @@ class RatingService:
             AssignmentError: the pair was never theirs.
         """
         with self._database.reading() as session:
-            read_own_pair(session.connection(), pair_id, rater_id, self._clock())
-            return read_graded_pair(session.connection(), pair_id, rater_id)
+            _, context = read_own_pair(session.connection(), pair_id, rater_id, self._clock())
+            return read_graded_pair(session.connection(), pair_id, context)
 
     def recent(self, project_id: int, rater_id: int, limit: int = RECENT) -> tuple[PairForRater, ...]:
         """What the rater graded or skipped last, newest first; a skipped pair has no grade.
@@ -207,7 +222,10 @@ class RatingService:
         """
         with self._database.reading() as session:
             context = open_context(session.connection(), project_id, rater_id, self._clock())
-            return recent_pairs(session.connection(), context, limit)
+            connection = session.connection()
+            rows = [*recent_rows(connection, context, limit), *answered_repeats(connection, context, limit)]
+            rows.sort(key=lambda row: row.answered_at, reverse=True)
+            return tuple(as_graded_pair(row, context.project.scale) for row in rows[:limit])
 
     def progress(self, project_id: int, rater_id: int) -> Progress:
         """How many pairs the rater graded, of how many that they can have graded in the end; counted now.
@@ -218,9 +236,114 @@ class RatingService:
         """
         with self._database.reading() as session:
             context = open_context(session.connection(), project_id, rater_id, self._clock())
-            progress = progress_of(session.connection(), context)
+            progress = plain = progress_of(session.connection(), context)
             checks = read_checks(session.connection(), context)
-            return progress if checks is None else checks.add_to(progress)
+            if checks is not None:
+                progress = checks.add_to(progress)
+            repeats = read_repeats(session.connection(), context)
+            if repeats is None:
+                return progress
+            return repeats.add_to(progress, plain, is_at_end=False)
+
+    def rate_again(self, pair_id: int, rater_id: int, grade: Decimal, seconds: float | None = None) -> Saved:
+        """Keep the grade of a pair that came back to the rater; it is no rating, and their first one stays.
+
+        The same grade again changes nothing, so that a browser may send one twice.
+
+        Raises:
+            NotFoundError, AccessError, GradeError: as of `rate`.
+            AssignmentError: the pair never came back to them, or the project keeps first grades.
+        """
+
+        def rate(session: Session) -> Saved:
+            connection = session.connection()
+            row, context = lock_own_pair(connection, pair_id, rater_id, self._clock())
+            context.check_may_work()
+            now = self._clock()
+            again = lock_repeat(connection, pair_id, rater_id)
+            quarters = context.project.scale.to_steps(context.project.grades.check(grade))
+            if again.quarters != quarters:
+                if again.quarters is not None and not context.project.may_revise:
+                    given = context.project.scale.from_steps(again.quarters)
+                    raise AssignmentError(
+                        f"You graded this pair {given}, and this project keeps the "
+                        "first grade: go on with the next pair."
+                    )
+                is_timed = again.seconds is not None or seconds is not None
+                change_repeat(
+                    connection,
+                    again.id,
+                    state="rated",
+                    quarters=quarters,
+                    # What they had given by then: a change of it after this is made with both in mind.
+                    first_quarters=row.quarters if again.quarters is None else again.first_quarters,
+                    seconds=(again.seconds or 0) + (seconds or 0) if is_timed else None,
+                    answered_at=now,
+                )
+            return Saved(now, self._assignments.fill(connection, context, now))
+
+        return self._transact(rate, rater_id)
+
+    def skip_again(self, pair_id: int, rater_id: int, reason: SkipReason, note: str = "") -> Saved:
+        """Skip a pair that came back to the rater; their rating of it stays.
+
+        Raises:
+            NotFoundError, AccessError: as of `rate`.
+            AssignmentError: the pair never came back to them, or they graded it again.
+        """
+        said = normalise_note(note, "note", LONGEST_NOTE)
+
+        def skip(session: Session) -> Saved:
+            connection = session.connection()
+            now = self._clock()
+            row, context = lock_own_pair(connection, pair_id, rater_id, now)
+            context.check_may_work()
+            again = lock_repeat(connection, pair_id, rater_id)
+            if again.state == "rated":
+                raise AssignmentError(
+                    "You graded this pair already: change its grade instead of skipping it."
+                )
+            if again.state != "skipped":
+                change_repeat(connection, again.id, state="skipped", answered_at=now)
+                whose = {"project_id": row.keeper_id, "pair_id": row.id, "rater_id": rater_id}
+                connection.execute(insert(Skip).values(**whose, reason=reason.value, note=said, at=now))
+            return Saved(now, self._assignments.fill(connection, context, now))
+
+        return self._transact(skip, rater_id)
+
+    def comment_again(self, pair_id: int, rater_id: int, text: str, is_flagged: bool = False) -> datetime:
+        """Keep the comment on a pair that came back; the one on the first time stays.
+
+        Raises:
+            NotFoundError, AccessError, ConsentError, NoteError: as of `comment`.
+            AssignmentError: the pair never came back to them.
+        """
+        kept = normalise_note(text, "comment", LONGEST_COMMENT)
+        with self._database.session() as session:
+            now = self._clock()
+            connection = session.connection()
+            _, context = lock_own_pair(connection, pair_id, rater_id, now)
+            context.check_consent()
+            again = lock_repeat(connection, pair_id, rater_id)
+            change_repeat(connection, again.id, comment=kept, is_flagged=is_flagged)
+        return now
+
+    def pair_again(self, pair_id: int, rater_id: int) -> PairForRater:
+        """A pair that came back to the rater, with their second grade.
+
+        Raises:
+            NotFoundError, AccessError: as of `pair`.
+            AssignmentError: the pair never came back to them.
+        """
+        with self._database.reading() as session:
+            connection = session.connection()
+            _, context = read_own_pair(connection, pair_id, rater_id, self._clock())
+            lock_repeat(connection, pair_id, rater_id)
+            return read_repeat(connection, context, pair_id)
+
+    def _transact(self, work: Callable[[Session], Saved], rater_id: int) -> Saved:
+        saved = self._assignments.transact(work, rater_id)
+        return replace(saved, queue=self._assignments.look_again(saved.queue, rater_id))
 
 
 def _check_place(connection: Connection, row: AnyRow, context: RaterContext) -> None:
@@ -248,14 +371,14 @@ def _check_place(connection: Connection, row: AnyRow, context: RaterContext) -> 
 
 def _check_revision(connection: Connection, row: AnyRow, context: RaterContext) -> None:
     """Refuse another grade where the first is final, or the rater may have seen those of others."""
+    given = context.project.scale.from_steps(row.quarters)
     if not context.project.may_revise:
         raise AssignmentError(
-            f"You graded this pair {from_quarters(row.quarters)}, and this project keeps the first grade: "
-            "go on with the next pair."
+            f"You graded this pair {given}, and this project keeps the first grade: go on with the next pair."
         )
     if not row.is_check and connection.scalar(select(may_have_seen_grades(row.id, context.rater_id))):
         raise AssignmentError(
-            f"You graded this pair {from_quarters(row.quarters)}, and could look at others' grades of it "
+            f"You graded this pair {given}, and could look at others' grades of it "
             "since: that grade stays, go on with the next pair."
         )
 
@@ -386,7 +509,16 @@ def _remark_rows(project_id: int) -> CompoundSelect[Any]:
     skips = select(
         literal(RemarkKind.SKIP.value), Skip.id, Skip.pair_id, Skip.rater_id, Skip.reason, Skip.note, Skip.at
     ).where(Skip.project_id.in_(_with_checks(project_id)))
-    return union_all(comments, skips)
+    again = select(
+        case((Repeat.is_flagged, RemarkKind.PROBLEM.value), else_=RemarkKind.COMMENT.value),
+        Repeat.id,
+        Repeat.pair_id,
+        Repeat.rater_id,
+        literal(""),
+        Repeat.comment,
+        func.coalesce(Repeat.answered_at, Repeat.claimed_at),
+    ).where(Repeat.project_id == project_id, or_(Repeat.is_flagged, Repeat.comment != ""))
+    return union_all(comments, skips, again)
 
 
 def _with_checks(project_id: int) -> Select[int]:
@@ -426,6 +558,7 @@ class RatingExportService:
         *,
         named: bool,
         is_safe: bool = False,
+        second: bool = False,
         publish: Callable[[], None] | None = None,
     ) -> int:
         """Write the ratings of the pairs that count to a new file, and keep the numbers that it gave raters.
@@ -436,10 +569,11 @@ class RatingExportService:
             format: of the file.
             named: whether raters have their names; else "rater 1" and so on, as in gold sets.
             is_safe: whether spreadsheet programs run no cell of CSV as a formula.
+            second: the two grades of the pairs that came back to their rater, in place of the ratings.
             publish: puts the file in its place; where that fails, nothing was exported.
 
         Returns:
-            How many ratings it has.
+            How many rows it has.
 
         Raises:
             NotFoundError: there is no such project.
@@ -453,13 +587,22 @@ class RatingExportService:
             else:
                 numbers = self._numbers.give(project.id, raters)
                 labels = {rater: anonymous_label(numbers[rater]) for rater in raters}
-            counts = of_pair_in_use(Rating.pair_id, project.id)
-            written = count_where(session, Rating.project_id == project.id, counts)
-            with file.open("w", encoding="utf-8", newline="") as stream:
-                stream.writelines(
-                    rating_lines(_ratings(session, project.id, labels), format, is_safe=is_safe)
+            if second:
+                twice = read_two_grades(session, project.id)
+                written = len(twice)
+                lines = rating_lines(
+                    sorted((_second_grade(each, labels) for each in twice), key=_by_rater),
+                    format,
+                    is_safe=is_safe,
+                    columns=SECOND_COLUMNS,
                 )
-        self._publish(project_id, file, None if named else raters, written, publish)
+            else:
+                counts = of_pair_in_use(Rating.pair_id, project.id)
+                written = count_where(session, Rating.project_id == project.id, counts)
+                lines = rating_lines(_ratings(session, project.id, labels), format, is_safe=is_safe)
+            with file.open("w", encoding="utf-8", newline="") as stream:
+                stream.writelines(lines)
+        self._publish(project_id, file, None if named else raters, written, publish, second=second)
         return written
 
     def _publish(
@@ -469,6 +612,8 @@ class RatingExportService:
         numbered: Sequence[int] | None,
         written: int,
         publish: Callable[[], None] | None,
+        *,
+        second: bool,
     ) -> None:
         """Publish and write down that it was done, with numbers for these raters or, of None, with names."""
         raters = (RaterColumns.NAMED if numbered is None else RaterColumns.ANONYMOUS).value
@@ -486,14 +631,25 @@ class RatingExportService:
                 raters=raters,
                 ratings=written,
                 sha256=digest,
+                **({"second": True} if second else {}),
             )
             session.flush()
             if publish is not None:
                 publish()
 
 
+def _second_grade(twice: TwoGrades, labels: Mapping[int, str]) -> SecondGrade:
+    whose = (twice.external_id, twice.type, labels[twice.rater])
+    return SecondGrade(*whose, twice.first, twice.second, twice.seconds, twice.at)
+
+
+def _by_rater(given: SecondGrade) -> tuple[Any, ...]:
+    return label_key(given.rater), given.id, given.type
+
+
 def _ratings(session: Session, project_id: int, labels: dict[int, str]) -> Iterator[SingleRating]:
     """In the order of import, those of a pair by what stands for their raters."""
+    scale = scale_in(session, project_id)
     given = (
         select(
             RatingChange.pair_id,
@@ -528,7 +684,7 @@ def _ratings(session: Session, project_id: int, labels: dict[int, str]) -> Itera
                 row.external_id,
                 row.type,
                 labels[row.rater_id],
-                from_quarters(row.quarters),
+                scale.from_steps(row.quarters),
                 row.seconds,
                 row.at,
                 row.times - 1,

@@ -12,7 +12,6 @@ from sqlalchemy.orm import Session
 
 from annotation.authoring import WritingDesk
 from annotation.errors import GradeError
-from annotation.scale import CLSS
 from annotation.sense_pairs import (
     Dictionary,
     SenseChoice,
@@ -70,11 +69,11 @@ class SenseService:
             SenseError: the choice makes no pair, or the same pair is there already.
             GradeError: the grade is not on the scale.
         """
-        if not CLSS.allows(grade):
-            raise GradeError(f"A grade is 0 to 4 in steps of {CLSS.step}, not {grade}: choose one.")
         wanted = pair_of_choice(choice, grade, "", self._dictionary.open())
         with self._database.session() as session:
             project = as_project(find_project(session, project_id, lock=True))
+            if not (scale := project.settings.scale).allows(grade):
+                raise GradeError(f"A grade is {scale.text}, not {grade}: choose one.")
             ids = (f"w2s-{number}" for number in count(next_order(session, Pair, project_id) + 1))
             free = next(id for id in ids if session.scalar(_pairs_of_id(project_id, id)) is None)
             pair = replace(wanted, id=free)

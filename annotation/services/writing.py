@@ -29,10 +29,10 @@ from annotation.authoring import (
 from annotation.comparison import Bounds, PairBounds, bounds_of
 from annotation.errors import AccessError, NotFoundError, StaleTextError, TextError, WritingError
 from annotation.projects import Member
-from annotation.services.project_rows import as_project, find_project
+from annotation.services.project_rows import as_project, find_project, scale_in
 from annotation.services.transactions import in_transaction, insert_if_missing
 from annotation.services.users import as_user, check_consent, roles_of
-from annotation.types import Clock, Project, Role, utcnow
+from annotation.types import Clock, Project, ProjectSettings, Role, utcnow
 from annotation.wording import LONGEST_NOTE, clean_text, normalise_note
 from db import Database
 from db.models import GradeViewer, LargerItem, User, Writing, WritingChange, WritingPlan
@@ -157,9 +157,6 @@ def _return(session: Session, writing_ids: list[int]) -> None:
     )
 
 
-GRADES = 5
-
-
 def admit(session: Session, project_id: int, user_id: int, *roles: Role) -> tuple[Project, Member]:
     """The project and the user, if they have one of the roles or administer the server.
 
@@ -217,8 +214,9 @@ def taken_of(session: Session, project_id: int, type: str, genre: str | None) ->
     return {grade: count for grade, count in rows if grade is not None}
 
 
-def balance_of(session: Session, project_id: int, types: tuple[str, ...]) -> tuple[GroupBalance, ...]:
+def balance_of(session: Session, project_id: int, settings: ProjectSettings) -> tuple[GroupBalance, ...]:
     """Of every type and genre, in the order of the project's types, then by genre."""
+    types, grades = settings.types, range(len(settings.scale.points))
     rows = session.execute(
         select(LargerItem.type, LargerItem.genre, LargerItem.grade, func.count())
         .where(LargerItem.project_id == project_id, LargerItem.withdrawn_at.is_(None))
@@ -229,7 +227,7 @@ def balance_of(session: Session, project_id: int, types: tuple[str, ...]) -> tup
         groups.setdefault((type, genre), {})[grade] = count
     places = {type: place for place, type in enumerate(types)}
     return tuple(
-        GroupBalance(type, genre, tuple(counts.get(grade, 0) for grade in range(GRADES)), counts.get(None, 0))
+        GroupBalance(type, genre, tuple(counts.get(grade, 0) for grade in grades), counts.get(None, 0))
         for (type, genre), counts in sorted(
             groups.items(), key=lambda group: (places.get(group[0][0], len(types)), group[0][1] or "")
         )
@@ -301,6 +299,7 @@ def claim_item(
             seed=project.settings.seed,
             group=group_name(item.type, item.genre),
             has_zeros=plan.has_zeros,
+            points=len(project.settings.scale.points),
         )
         if grade != UNRELATED:
             return _hold(session, item, grade, writer_id, project, now)
@@ -378,7 +377,8 @@ def take_again(session: Session, row: Writing, plan: WritingPlan, now: datetime)
     if item.grade is not None or item.withdrawn_at is not None:
         return False
     taken = taken_of(session, row.project_id, item.type, item.genre)
-    grades = range(UNRELATED if plan.has_zeros else UNRELATED + 1, GRADES)
+    points = len(scale_in(session, row.project_id).points)
+    grades = range(UNRELATED if plan.has_zeros else UNRELATED + 1, points)
     if taken.get(row.grade, 0) > min(taken.get(grade, 0) for grade in grades):
         return False
     item.grade, row.state, row.claimed_at, row.lease_expires_at = row.grade, "held", now, now
@@ -399,7 +399,7 @@ def writer_desk(
             .group_by(Writing.state)
         ).all()
     )
-    groups = balance_of(session, project.id, project.settings.types)
+    groups = balance_of(session, project.id, project.settings)
     task = None if row is None else task_of(session, row, plan)
     genre = None if row is None else session.get_one(LargerItem, row.item_id).genre
     balance = next((each for each in groups if task and (each.type, each.genre) == (task.type, genre)), None)
@@ -431,7 +431,7 @@ def task_of(session: Session, row: Writing, plan: WritingTerms) -> Task:
         id=row.id,
         type=item.type,
         left=item.text,
-        grade=row.grade,
+        grade=scale_in(session, row.project_id).points[row.grade],
         text=row.text,
         version=row.version,
         state=row.state,
@@ -649,13 +649,14 @@ class WritingService:
                 .order_by(Writing.updated_at.desc(), Writing.id.desc())
                 .limit(limit)
             )
+            points = scale_in(session, project_id).points
             return tuple(
                 WrittenText(
                     row.id,
                     type,
                     left,
                     row.text,
-                    row.grade,
+                    points[row.grade],
                     "withdrawn" if is_withdrawn else row.state,
                     row.note,
                     row.updated_at,

@@ -28,14 +28,22 @@ from annotation.adjudication import (
 )
 from annotation.comparison import ComparisonType, comparison_type
 from annotation.errors import AnnotationError
-from annotation.scale import CLSS_POINTS, scale_points
+from annotation.scale import scale_points
 from annotation.senses import item_views
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import PAGE_SIZE, AdjudicationService, Neighbours
 from annotation.services.gold import GoldCounts, GoldService
 from annotation.services.projects import ProjectService
-from annotation.types import QUARTERS_PER_POINT, Cause, Project, ProjectSettings, Role, User, to_quarters
-from annotation.ui.rate import STEP_NAMES, guidelines_html, point_html
+from annotation.types import Cause, Project, ProjectSettings, Role, User
+from annotation.ui.rate import (
+    digits_of,
+    guidelines_html,
+    own_items,
+    point_html,
+    scale_data,
+    shape_of,
+    step_name,
+)
 from annotation.ui.widgets import Answer, Parts, ScriptEvent, answer_problems, event_script, require_member
 from annotation.ui.wording import all_withdrawn_text, held_back_text, meaning_html, time_html
 from annotation.wording import quote_value, whole_in
@@ -136,7 +144,7 @@ def _entry_html(entry: QueueEntry, current: int | None) -> str:
 
 
 KEYS = (
-    "0–4 choose a grade, [ and ] go a step down and up, the letter of a cause chooses it, P and N go to the "
+    "[ and ] go a step down and up, the letter of a cause chooses it, P and N go to the "
     "previous and next pair, Ctrl+Enter saves. On the scale, ← and → always go a step down and up, ↑ and ↓ "
     "to the grade below and above."
 )
@@ -149,26 +157,28 @@ def item_html(item: AdjudicationItem, project: Project, user: User, around: Neig
 
     Where there is nothing to decide, the script finds no `adjudicate-form`.
     """
-    names = comparison_type(item.type)
+    names, own = comparison_type(item.type), own_items(project.settings).get(item.type)
+    headings = (own["larger"], own["smaller"]) if own else names.headings
     shown = (
-        f"{_head_html(item, names, project)}{_pair_html(item, names)}{_line_html(item)}{_comments_html(item)}"
+        f"{_head_html(item, names, project)}{_pair_html(item, headings)}{_line_html(item, project.settings)}"
+        f"{_comments_html(item)}"
     )
     drawn = f' data-drawn="{uuid4().hex}" data-pair="{item.pair_id}" data-type="{escape(item.type)}"'
     if not item.is_decidable:
         return f'<div class="rate adj"{drawn}>{shown}{_closed_html(item, project, around)}</div>'
-    decision = item.decision
-    settled = "" if decision is None or decision.grade is None else str(to_quarters(decision.grade))
+    decision, scale = item.decision, project.settings.scale
+    settled = "" if decision is None or decision.grade is None else str(scale.to_steps(decision.grade))
     attributes = {
         "project": project.id,
         "user": user.id,
         "version": item.version,
-        "step": to_quarters(project.settings.step),
+        "step": scale.to_steps(project.settings.step),
         "quarters": settled,
         "cause": decision.cause.value if decision and decision.cause else "",
     }
     data = "".join(f' data-{name}="{escape(str(value))}"' for name, value in attributes.items())
     return (
-        f'<div id="adjudicate-form" class="rate adj"{drawn}{data}>{shown}'
+        f'<div id="adjudicate-form" class="rate adj"{drawn}{data}{scale_data(scale)}>{shown}'
         f"{_decision_html(item, project, around)}"
         f"{_history_html(item.history)}</div>"
     )
@@ -245,9 +255,9 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _pair_html(item: AdjudicationItem, names: ComparisonType) -> str:
+def _pair_html(item: AdjudicationItem, headings: tuple[str, str]) -> str:
     left, right = item_views(item.type, item.left, item.right, item.senses)
-    sides = zip(("left", "right"), names.headings, (left, right), strict=True)
+    sides = zip(("left", "right"), headings, (left, right), strict=True)
     boxes = "".join(
         f'<section class="rate-item"><h3 id="adjudicate-{side}-name">{escape(_capital(name))}</h3>'
         f'<div id="adjudicate-{side}" class="rate-text" dir="auto" lang="" tabindex="0" role="group"'
@@ -257,10 +267,16 @@ def _pair_html(item: AdjudicationItem, names: ComparisonType) -> str:
     return f'<div class="rate-items" role="group" aria-label="Pair">{boxes}</div>'
 
 
-def _line_html(item: AdjudicationItem) -> str:
+def _line_html(item: AdjudicationItem, settings: ProjectSettings) -> str:
+    scale = settings.scale
+
+    def place(grade: Decimal | int) -> str:
+        """From 0, the lowest grade, to 1."""
+        return f"{float(grade - scale.lowest) / scale.range:.5g}"
+
     ticks = "".join(
-        f'<span class="adj-tick" style="--at:{point.value}" aria-hidden="true">{point.value}</span>'
-        for point in CLSS_POINTS
+        f'<span class="adj-tick" style="--at:{place(point)}" aria-hidden="true">{point}</span>'
+        for point in scale.points
     )
     take, off = (": take {}", "") if item.is_decidable else ("", " disabled")
     seen: Counter[Decimal] = Counter()
@@ -269,7 +285,7 @@ def _line_html(item: AdjudicationItem) -> str:
         text = grade_text(grade)
         dots.append(
             '<button type="button" class="adj-dot" data-adjudicate="dot"'
-            f' data-quarters="{to_quarters(grade)}" style="--at:{text};--level:{seen[grade]}"'
+            f' data-quarters="{scale.to_steps(grade)}" style="--at:{place(grade)};--level:{seen[grade]}"'
             f' aria-label="A rater graded {text}{take.format(text)}" title="{text}"{off}></button>'
         )
         seen[grade] += 1
@@ -323,11 +339,16 @@ def _walk_html(around: Neighbours) -> str:
 
 
 def _decision_html(item: AdjudicationItem, project: Project, around: Neighbours) -> str:
-    step = STEP_NAMES[to_quarters(project.settings.step)]
+    settings = project.settings
+    scale, step = settings.scale, step_name(settings.step)
+    words = scale_points(settings.scale_words, item.type, scale)
     points = "".join(
-        point_html(point, f'data-adjudicate="choose" data-quarters="{QUARTERS_PER_POINT * point.value}"')
-        for point in scale_points(project.settings.scale_words, item.type)
+        point_html(point, f'data-adjudicate="choose" data-quarters="{scale.to_steps(Decimal(point.value))}"')
+        for point in words
     )
+    digits = digits_of(scale)
+    chosen_by = f"{digits[0]}–{digits[-1]} choose a grade, " if digits else ""
+    named = " · ".join(f"{point.value} {point.name}" for point in words if point.name)
     causes = "".join(_cause_html(cause) for cause in Cause)
     note = item.decision.note if item.decision else ""
     withdraw = (
@@ -337,7 +358,9 @@ def _decision_html(item: AdjudicationItem, project: Project, around: Neighbours)
     )
     return f"""
 <h3 id="adjudicate-decision-name">Decision</h3>
-<div id="adjudicate-scale" role="radiogroup" aria-labelledby="adjudicate-decision-name">{points}</div>
+<div id="adjudicate-scale"{shape_of(scale)} role="radiogroup"
+ aria-labelledby="adjudicate-decision-name">{points}</div>
+<p class="rate-names small" dir="auto">{escape(named)}</p>
 <div class="rate-steps">
 <button type="button" data-adjudicate="down" aria-label="{step} down" aria-keyshortcuts="[">−{step}
  <kbd aria-hidden="true">[</kbd></button>
@@ -358,7 +381,7 @@ def _decision_html(item: AdjudicationItem, project: Project, around: Neighbours)
  <kbd aria-hidden="true">Ctrl+Enter</kbd></button>
 </div>
 <p class="rate-row"><label><input type="checkbox" id="adjudicate-keys" checked> Use keys</label>
- <span class="small">{KEYS}</span></p>"""
+ <span class="small">{chosen_by}{KEYS}</span></p>"""
 
 
 def _cause_html(cause: Cause) -> str:

@@ -17,7 +17,6 @@ from annotation.quality import describe_excluded
 from annotation.reliability.planning import DEFAULT_WIDTH, Plan, plan_sentences
 from annotation.reliability.raters import FEWEST_IN_WINDOW, MOST_WINDOWS
 from annotation.reliability.report import (
-    BUCKET_NAMES,
     SHOWN_CHARACTERS,
     AgreementReport,
     Part,
@@ -100,11 +99,12 @@ def grades_table(report: AgreementReport) -> Table:
     """What part of the grades of each type is in each bucket, as in the task paper's Figure 1."""
     parts = [*((label, part) for label, part in type_parts(report)), ("all types", report.whole)]
     rows = tuple(
-        (label, *(shares(part.buckets) or (None,) * len(BUCKET_NAMES)), part.ratings) for label, part in parts
+        (label, *(shares(part.buckets) or (None,) * len(report.bucket_names)), part.ratings)
+        for label, part in parts
     )
     columns = (
         Column("Type", text=True),
-        *(Column(name, 1, percent=True) for name in BUCKET_NAMES),
+        *(Column(name, 1, percent=True) for name in report.bucket_names),
         Column("Grades"),
     )
     return Table("grades", "Share of the grades by type", columns, rows)
@@ -198,6 +198,27 @@ def bounds_table(report: AgreementReport) -> Table:
     return Table("bound", "Each rater against the mean of the others", columns, tuple(rows))
 
 
+def twice_table(report: AgreementReport) -> Table:
+    """Each rater's first and second grades of the pairs that came back to them, and all raters'."""
+    named = [(report.rater_names[each.rater or 0], each) for each in report.twice_by_rater]
+    rows = [*sorted(named, key=lambda row: name_order(row[0]))]
+    if report.twice is not None:
+        rows.append(("all raters", report.twice))
+    columns = (
+        Column("Rater", text=True),
+        Column("Pairs graded twice"),
+        Column("Mean difference"),
+        Column("Identical", 1, percent=True),
+        Column("α with themselves"),
+    )
+    return Table(
+        "self-agreement",
+        "Raters and themselves",
+        columns,
+        tuple((name, each.pairs, each.difference, each.identical, each.alpha) for name, each in rows),
+    )
+
+
 def pair_label(report: AgreementReport, first: int, second: int) -> str:
     names = sorted((report.rater_names[first], report.rater_names[second]), key=name_order)
     return " – ".join(names)
@@ -268,7 +289,7 @@ def charts_of(report: AgreementReport) -> dict[str, Chart | None]:
             ],
         ),
         "grades": grades_chart(
-            BUCKET_NAMES,
+            report.bucket_names,
             [(label, found) for label, part in type_parts(report) if (found := shares(part.buckets))],
         ),
         "bias": bias_chart([names[row.rater] for row in by_name], [row.bias for row in by_name]),
@@ -477,6 +498,17 @@ def drift_html(report: AgreementReport) -> str:
     return f"<p>{escape(said)}</p>{table_html(drift_table(report), report.project)}"
 
 
+def twice_html(report: AgreementReport) -> str:
+    """How well raters agree with themselves; nothing where no pair was graded twice."""
+    if report.twice is None or not report.twice.pairs:
+        return ""
+    text = (
+        "Pairs that came back to the same rater, unmarked. Their second grades are in none of the other "
+        "figures, and in no gold grade. Raters can hardly agree better with others than with themselves."
+    )
+    return explained_html(twice_table(report), report.project) + f'<p class="small">{escape(text)}</p>'
+
+
 def bounds_html(report: AgreementReport) -> str:
     """What raters reach as systems are measured; nothing before two have graded the same pair."""
     if not any(bound.raters for bound in report.upper_bounds):
@@ -545,6 +577,7 @@ def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[s
         + (explained_html(raters_table(report), project) if has_grades else nobody),
         "drift": drift_html(report),
         "rater-pairs": explained_html(rater_pairs_table(report), project) if report.rater_pairs else alone,
+        "twice": twice_html(report),
         "bound": bounds_html(report) or alone,
         "widest": (table_html(widest_table(report, project_id), project) if report.widest else agreed)
         + left_out,
@@ -721,6 +754,7 @@ def _build_details(parts: _Parts) -> None:
     parts.chart("without")
     parts.text("rater-pairs")
     parts.chart("together")
+    parts.text("twice")
     section_heading("How well could a system do?", "agreement-reach")
     parts.text("bound")
     section_heading("Which pairs?", "agreement-which")

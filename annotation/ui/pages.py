@@ -54,6 +54,7 @@ from annotation.ui.writing import (
     build_write_page,
 )
 from kpdemo.ui.html import escape
+from kpdemo.ui.page import Pages
 from kpdemo.ui.widgets import THEME_BUTTON, PageLink, links_html
 
 HOME = "/annotate/"
@@ -167,9 +168,7 @@ def build_annotation_pages(services: Services) -> gr.Blocks:
     """All pages of annotation as one application."""
     accounts, projects = services.accounts, services.projects
     dictionary = services.dictionary
-    pages: gr.Blocks = gr.Blocks(
-        title="Annotate", analytics_enabled=False, delete_cache=(MINUTE, KEPT_MINUTES * MINUTE)
-    )
+    pages = Pages(title="Annotate", analytics_enabled=False, delete_cache=(MINUTE, KEPT_MINUTES * MINUTE))
 
     @contextmanager
     def page(path: str, name: str) -> Iterator[Filling]:

@@ -153,8 +153,15 @@ class ImportHandlers:
                 columns = {}
             with open_file(path, name=path.name, any_encoding=True) as source:
                 # All of it before the transaction begins: nobody can save a grade while that lasts.
-                only = self.projects.get(project_id).settings.only_type
-                read = read_items_or_errors(source, type=type, only_type=only, columns=columns, notes=notes)
+                settings = self.projects.get(project_id).settings
+                read = read_items_or_errors(
+                    source,
+                    type=type,
+                    only_type=settings.only_type,
+                    columns=columns,
+                    notes=notes,
+                    scale=settings.scale,
+                )
                 items = list(add_senses(read, self.dictionary.open_or_none))
             summary = self.importing.import_pairs(
                 project_id,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from typing import Any
 
 import gradio as gr
@@ -18,14 +19,14 @@ from annotation.guidelines import is_starter, starter_guidelines
 from annotation.projects import (
     DEFAULTS,
     STEPS,
-    USUAL_THRESHOLDS,
     ProjectCounts,
     check_settings,
     default_threshold,
     flagged_text,
+    usual_thresholds,
     wider_range_text,
 )
-from annotation.scale import CLSS_POINTS, earlier_words_text
+from annotation.scale import CLSS, CLSS_POINTS, Scale, earlier_words_text, parse_scale
 from annotation.services.accounts import AccountService
 from annotation.services.audit import EventService
 from annotation.services.consents import ConsentService
@@ -282,12 +283,19 @@ CONSENT_SAYS = (
 )
 STARTER_SAYS = "Ticking a type fills in a starter: change it as you like"
 SCALE_SAYS = (
-    "Five lines, each with a grade, a name, a colon and what it means. Lines under [document2keyphrase], for "
-    "example, apply to that type only. Leave empty for the words of SemEval-2014 Task 3"
+    "A line for each point: grade, name, a colon and what it means. “Question:”, “Larger:” and “Smaller:” "
+    "begin the lines of question and items. Lines under [document2keyphrase], for example, apply to that "
+    "type only. Leave empty for the usual words"
 )
 CONSENT_FIRST = "They agree to this first"
 EMPTY_PREVIEW = "No guidelines yet. Instructions for raters appear here while they grade."
 KNOWN_TYPES = [(f"{known.label} ({name})", name) for name, known in COMPARISON_TYPES.items()]
+SCALES = [
+    ("0–4 in quarters (CLSS)", "clss"),
+    ("0–5 (STS)", "sts"),
+    ("0–10 in quarters", "0-10"),
+    ("1–7", "1-7"),
+]
 TABLE_1 = "\n".join(f"{point.value} {point.name}: {point.summary}" for point in CLSS_POINTS)
 
 
@@ -310,6 +318,8 @@ class SettingsFields:
     consent: gr.Textbox
     scale_words: gr.Textbox
     average: gr.Radio
+    repeat_percent: gr.Number
+    scale: gr.Dropdown
 
     @property
     def components(self) -> list[Any]:
@@ -340,13 +350,14 @@ def settings_fields(prefix: str) -> SettingsFields:
             )
         with gr.Column(scale=6, min_width=320):
             guidelines, consent, scale_words = _text_fields(prefix)
+    scale = _scale_field(prefix)
     raters, most, threshold, lease, seed = _number_fields(prefix)
-    _say_range(prefix, raters, threshold)
+    _say_range(prefix, raters, threshold, scale)
     if prefix == NEW:  # the threshold of a project that is there is changed by hand alone
         gr.on(
             [raters.input],
             follow_raters,
-            [raters, threshold],
+            [raters, threshold, scale],
             threshold,
             api_name="follow_raters",
             trigger_mode="always_last",
@@ -361,12 +372,30 @@ def settings_fields(prefix: str) -> SettingsFields:
             **QUIETLY,
         )
     average, step, may_revise, is_random = _choice_fields(prefix)
+    repeats = whole_field(
+        DEFAULTS.repeat_percent,
+        label="Repeat pairs (%)",
+        info="So many of a rater's pairs come back to them, unmarked: do they agree with themselves?",
+        elem_id=f"{prefix}-repeats",
+    )
+    if prefix == NEW:
+        gr.on(
+            [scale.change],
+            follow_scale,
+            [scale, raters, threshold],
+            [step, threshold],
+            api_name="follow_scale",
+            trigger_mode="always_last",
+            **QUIETLY,
+        )
     return SettingsFields(
         *(name, types, own_types, guidelines, raters, threshold, step, is_random, seed, may_revise, lease),
         most,
         consent,
         scale_words,
         average,
+        repeats,
+        scale,
     )
 
 
@@ -409,13 +438,44 @@ def _number_fields(prefix: str) -> tuple[gr.Number, gr.Textbox, gr.Textbox, gr.N
     return raters, most, threshold, lease, seed
 
 
-def _say_range(prefix: str, raters: gr.Number, threshold: gr.Textbox) -> None:
+def _scale_field(prefix: str) -> gr.Dropdown:
+    """Of a project that is there it says which scale it has; that stays."""
+    return gr.Dropdown(
+        SCALES,
+        value="clss",
+        label="Scale",
+        info="Or your own: lowest, highest and step, such as 1-5/0.5. It cannot change later"
+        if prefix == NEW
+        else "Chosen when the project was made",
+        allow_custom_value=True,
+        interactive=prefix == NEW,
+        elem_id=f"{prefix}-grades",
+    )
+
+
+def follow_scale(scale: object, raters: object, threshold: object) -> tuple[Any, Any]:
+    """The steps of a scale that was chosen, and its usual threshold, but for a project without one."""
+    try:
+        chosen, step = parse_scale(str(scale or ""))
+        number, given = whole_of(raters, "number"), decimal_or_none(threshold, "number")
+    except SettingsError as error:
+        gr.Warning(escape(str(error)))
+        return gr.skip(), gr.skip()
+    of_range = gr.skip() if given is None else decimal_text(default_threshold(number, chosen))
+    return _step_of(chosen, step), of_range
+
+
+def _step_of(scale: Scale, step: Decimal) -> Any:
+    return gr.Radio(choices=[str(known) for known in scale.steps], value=str(step))
+
+
+def _say_range(prefix: str, raters: gr.Number, threshold: gr.Textbox, scale: gr.Dropdown) -> None:
     """Below the numbers, while they say so: that more raters mean more flagged pairs."""
     said = gr.HTML("", elem_id=f"{prefix}-range", js_on_load=None)
     gr.on(
         [raters.change, threshold.change],
         range_html,
-        [raters, threshold],
+        [raters, threshold, scale],
         said,
         api_name=f"show_{prefix}_range",
         trigger_mode="always_last",
@@ -423,13 +483,15 @@ def _say_range(prefix: str, raters: gr.Number, threshold: gr.Textbox) -> None:
     )
 
 
-def follow_raters(raters: object, threshold: object) -> Any:
+def follow_raters(raters: object, threshold: object, scale: object = "clss") -> Any:
     """The usual threshold for so many raters, in place of that for another number; one's own stays."""
     try:
         number, given = whole_of(raters, "number"), decimal_or_none(threshold, "number")
+        chosen, _ = parse_scale(str(scale or ""))
     except SettingsError:
         return gr.skip()
-    return decimal_text(default_threshold(number)) if given in USUAL_THRESHOLDS else gr.skip()
+    is_usual = given in usual_thresholds(chosen)
+    return decimal_text(default_threshold(number, chosen)) if is_usual else gr.skip()
 
 
 def follow_types(types: list[str] | None, guidelines: str | None) -> Any:
@@ -437,10 +499,11 @@ def follow_types(types: list[str] | None, guidelines: str | None) -> Any:
     return starter_guidelines(types or ()) if is_starter(guidelines or "") else gr.skip()
 
 
-def range_html(raters: object, threshold: object) -> str:
+def range_html(raters: object, threshold: object, scale: object = "clss") -> str:
     """What to know of the two numbers; nothing while one of them cannot be read."""
     try:
-        text = wider_range_text(whole_of(raters, "number"), decimal_or_none(threshold, "number"))
+        chosen, _ = parse_scale(str(scale or ""))
+        text = wider_range_text(whole_of(raters, "number"), decimal_or_none(threshold, "number"), chosen)
     except SettingsError:
         return ""
     return text and note_html(text, role="status")
@@ -537,7 +600,7 @@ def settings_values(settings: ProjectSettings) -> list[Any]:
         settings.guidelines,
         settings.raters_per_pair,
         decimal_text(settings.threshold),
-        str(settings.step),
+        str(settings.step) if settings.scale == CLSS else _step_of(settings.scale, settings.step),
         settings.is_random,
         str(settings.seed),
         settings.may_revise,
@@ -546,6 +609,8 @@ def settings_values(settings: ProjectSettings) -> list[Any]:
         settings.consent,
         settings.scale_words,
         settings.average.value,
+        settings.repeat_percent,
+        "clss" if settings.scale == CLSS else settings.scale.name,
     ]
 
 
@@ -557,7 +622,7 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
     """
     wrong = WrongSettings()
     name, types, own_types, guidelines, raters, threshold, step, is_random, seed, *others = values
-    may_revise, lease, most, consent, scale_words, average = others
+    may_revise, lease, most, consent, scale_words, average, repeats, scale = others
     chosen = (*(types or ()), *str(own_types or "").replace(",", " ").split())
     settings = ProjectSettings(
         name=str(name or ""),
@@ -578,6 +643,10 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
         most_per_rater=wrong.check(whole_or_none, most, "limit of pairs per rater", instead=None),
         consent=str(consent or ""),
         scale_words=str(scale_words or ""),
+        repeat_percent=wrong.check(
+            whole_of, repeats, "percentage of repeat pairs", instead=DEFAULTS.repeat_percent
+        ),
+        scale=wrong.check(parse_scale, str(scale or ""), instead=(CLSS, CLSS.step))[0],
     )
     checked = wrong.check(check_settings, settings, instead=settings)
     wrong.raise_if_any()

@@ -18,7 +18,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.known_pairs import KnownLine, KnownPairService, KnownSummary
 from annotation.services.projects import ProjectService
 from annotation.services.quality import FORMER, QualityOverview, QualityService, Standing, Work, WorkService
-from annotation.types import KnownPairInput, Role
+from annotation.types import KnownPairInput, ProjectSettings, Role
 from annotation.ui.figures import Column, Table, listing_html, table_html
 from annotation.ui.pairs import checked_upload, import_event, import_result_html, refusal
 from annotation.ui.widgets import (
@@ -441,7 +441,7 @@ class QualityHandlers:
         try:
             project_id, user = require_member(request, self.accounts, Role.ADMINISTRATOR)
             path = checked_upload(upload)
-            read = _read(path, self.projects.get(project_id).settings.only_type)
+            read = _read(path, self.projects.get(project_id).settings)
             pairs = list(add_senses_to_known(read, self.dictionary.open_or_none))
             bring = {"training": self.known_pairs.import_training, "checks": self.known_pairs.import_checks}
             summary = bring[kind](project_id, pairs, by=user, files=[path.name])
@@ -535,9 +535,9 @@ def _on_correction(known: KnownFields, handlers: QualityHandlers, shown: list[An
     return event
 
 
-def _read(path: Path, only_type: str | None) -> list[KnownPairInput]:
+def _read(path: Path, settings: ProjectSettings) -> list[KnownPairInput]:
     with open_file(path, name=path.name) as source:
-        pairs = list(read_known_pairs(source, only_type=only_type))
+        pairs = list(read_known_pairs(source, only_type=settings.only_type, scale=settings.scale))
     if not pairs:
         raise ImportFileError(f"{path.name} has no pairs: write a header and a row for each pair.")
     return pairs

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from decimal import Decimal
 from hashlib import sha256
 
 import gradio as gr
 
 from annotation.comparison import comparison_type
 from annotation.errors import AccessError, AnnotationError
-from annotation.scale import ALL_TYPES, Point, scale_points
+from annotation.scale import ALL_TYPES, STS_POINTS, Point, Scale, item_words, read_item_words, scale_points
 from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
-from annotation.types import Project, ProjectSettings, Role, SkipReason, User, to_quarters
+from annotation.types import Project, ProjectSettings, Role, SkipReason, User
 from annotation.ui.widgets import require_member
 from annotation.ui.wording import consent_html, examples_html, scale_html
 from annotation.wording import LONGEST_COMMENT, LONGEST_NOTE
@@ -32,7 +33,6 @@ SKIP_REASONS = {
     SkipReason.OTHER: "Another reason",
 }
 KEYS = (
-    (("0", "1", "2", "3", "4"), "choose a grade"),
     (("[", "←"), "a step down"),
     (("]", "→"), "a step up"),
     (("Enter",), "submit and next"),
@@ -42,8 +42,12 @@ KEYS = (
     (("Esc",), "leave the comment, or an earlier answer"),
     (("?",), "this list"),
 )
-STEP_NAMES = {1: "¼", 2: "½", 4: "1"}
-"""What a step is called on its button, by quarters."""
+_STEP_NAMES = {Decimal("0.25"): "¼", Decimal("0.5"): "½"}
+
+
+def step_name(step: Decimal) -> str:
+    """What a step is called on its button."""
+    return _STEP_NAMES.get(step, str(step))
 
 
 @dataclass(frozen=True)
@@ -94,10 +98,12 @@ def storage_name(project: Project, user: User) -> str:
 def form_html(project: Project, user: User) -> str:
     """The whole form, empty; nothing in it depends on a pair."""
     settings = project.settings
-    step = to_quarters(settings.step)
+    own = own_items(settings)
+    items = f' data-items="{escape(json.dumps(own, ensure_ascii=False))}"' if own else ""
     return (
         f'<div id="rate-form" class="rate" data-project="{project.id}" data-user="{user.id}"'
-        f' data-storage="{storage_name(project, user)}" data-step="{step}"'
+        f' data-storage="{storage_name(project, user)}" data-step="{settings.scale.to_steps(settings.step)}"'
+        f"{scale_data(settings.scale)}{items}"
         f' data-may-revise="{str(settings.may_revise).lower()}">'
         f"{_BAR}"
         f'<div id="rate-notices"></div>{consent_html("rate")}'
@@ -111,8 +117,8 @@ def form_html(project: Project, user: User) -> str:
         ' <button type="button" class="keep" data-rate="resume" hidden>Go on grading</button>'
         ' <a href="/annotate/" hidden>My projects</a></div>'
         f'<div id="rate-work" hidden>{_TRAINING}{_PAIR}{_scale_html(settings)}{_FEEDBACK}'
-        f"{_controls_html(step)}{_COMMENT}</div>"
-        f"{guidelines_html(project)}{_GATE}{_HISTORY}{_STOP}{_skip_dialog()}{_help_dialog()}"
+        f"{_controls_html(settings.step)}{_COMMENT}</div>"
+        f"{guidelines_html(project)}{_GATE}{_HISTORY}{_STOP}{_skip_dialog()}{_help_dialog(settings.scale)}"
         '<p id="rate-live" class="rate-unseen" aria-live="polite"></p></div>'
     )
 
@@ -153,31 +159,64 @@ _PAIR = """
 
 def _scale_html(settings: ProjectSettings) -> str:
     """The buttons, and beside them what they say of each type, for the script."""
-    words = {type: scale_points(settings.scale_words, type) for type in (ALL_TYPES, *settings.types)}
+    scale, types = settings.scale, (ALL_TYPES, *settings.types)
+    words = {type: scale_points(settings.scale_words, type, scale) for type in types}
     points = "".join(
         point_html(point, f'data-rate="choose" data-value="{point.value}"') for point in words[ALL_TYPES]
     )
     said = {type: [(point.name, point.summary) for point in each] for type, each in words.items()}
     return (
         '<p id="rate-question" dir="auto"></p>'
-        '<div id="rate-scale" role="radiogroup" aria-labelledby="rate-question"'
+        f'<div id="rate-scale"{shape_of(scale)} role="radiogroup" aria-labelledby="rate-question"'
         f' aria-describedby="rate-value" data-words="{escape(json.dumps(said))}">'
-        f"{points}</div>"
+        f'{points}</div><p id="rate-names" class="rate-names small" dir="auto"></p>'
     )
+
+
+def scale_data(scale: Scale) -> str:
+    """The attributes by which the scripts know the scale."""
+    return f' data-scale-step="{scale.step}" data-points="{json.dumps(scale.points)}"'
+
+
+def shape_of(scale: Scale) -> str:
+    """The attributes by which the buttons find room: more than six have their names below, on a phone."""
+    count = len(scale.points)
+    if count == 5:
+        return ""
+    if count <= len(STS_POINTS):
+        return f' style="--points:{count}"'
+    return f' class="rate-many" style="--points:{count};--columns:{count if count < 8 else (count + 1) // 2}"'
+
+
+def own_items(settings: ProjectSettings) -> dict[str, dict[str, str]]:
+    """Question and names of the items of each type, where the project has words of its own."""
+    words = settings.scale_words
+    if not read_item_words(words, settings.scale):
+        return {}
+    return {type: asdict(item_words(words, type, settings.scale)) for type in settings.types}
 
 
 def point_html(point: Point, data: str) -> str:
     """A button of the scale; `data` are the attributes that its page's script goes by."""
     return (
-        f'<button type="button" role="radio" aria-checked="false" tabindex="-1" {data}'
-        f' aria-keyshortcuts="{point.value}">'
+        f'<button type="button" role="radio" aria-checked="false" tabindex="-1" {data}{_keys_of(point)}>'
         f'<span class="rate-point">{point.value}</span> <b dir="auto">{escape(point.name)}</b>'
         f' <span dir="auto">{escape(point.summary)}</span></button>'
     )
 
 
-def _controls_html(step: int) -> str:
-    name = STEP_NAMES[step]
+def _keys_of(point: Point) -> str:
+    return f' aria-keyshortcuts="{point.value}"' if 0 <= point.value <= 9 else ""
+
+
+def digits_of(scale: Scale) -> list[str]:
+    """The keys that choose a point; none where the points are farther apart than one."""
+    points = scale.points
+    return [str(point) for point in points if 0 <= point <= 9] if points[1] - points[0] == 1 else []
+
+
+def _controls_html(step: Decimal) -> str:
+    name = step_name(step)
     return f"""
 <div class="rate-controls">
 <div class="rate-foot">
@@ -238,7 +277,7 @@ def guidelines_html(project: Project, name: str = "rate-guidelines", *, may_open
     """The project's guidelines, the points of its scale and examples, unfolded where it has guidelines."""
     settings = project.settings
     written = markdown_html(settings.guidelines) if settings.guidelines.strip() else ""
-    scale = scale_html(settings.scale_words, settings.types)
+    scale = scale_html(settings)
     examples = "".join(examples_html(comparison_type(name)) for name in settings.types)
     is_open = " open" if written and may_open else ""
     return (
@@ -267,11 +306,13 @@ def _skip_dialog() -> str:
 """
 
 
-def _help_dialog() -> str:
+def _help_dialog(scale: Scale) -> str:
+    digits = digits_of(scale)
+    choose = [(tuple(digits), "choose a grade")] if digits else []
     rows = "".join(
         f'<tr><th scope="row">{" ".join(f"<kbd>{escape(key)}</kbd>" for key in keys)}</th>'
         f"<td>{escape(meaning)}</td></tr>"
-        for keys, meaning in KEYS
+        for keys, meaning in (*choose, *KEYS)
     )
     return f"""
 <dialog id="rate-help" class="rate-dialog" aria-labelledby="rate-help-title">

@@ -17,7 +17,7 @@ import gradio as gr
 
 from annotation.authoring import Task
 from annotation.errors import AccessError, AnnotationError, GradeError, WordNetError
-from annotation.scale import scale_points
+from annotation.scale import Point, scale_points
 from annotation.sense_pairs import (
     LONGEST_DEFINITION,
     LONGEST_WORD,
@@ -63,12 +63,17 @@ OWN = "own"
 """Stands for a meaning that WordNet does not have."""
 
 
+def points_of(project: Project) -> tuple[Point, ...]:
+    settings = project.settings
+    return scale_points(settings.scale_words, WORD_TO_SENSE, settings.scale)
+
+
 def task_html(project: Project, undescribed: int = 0) -> str:
     """The fields for a word, its own meaning, and the grade that the pair is to deserve."""
     parts = "".join(f'<option value="{key}">{name}</option>' for key, name in PARTS_OF_SPEECH.items())
     grades = "".join(
         f'<option value="{point.value}">{point.value} {escape(point.name)}</option>'
-        for point in reversed(scale_points(project.settings.scale_words, WORD_TO_SENSE))
+        for point in reversed(points_of(project))
     )
     return f"""
 <form id="senses-form" class="senses" autocomplete="off">
@@ -87,7 +92,7 @@ def task_html(project: Project, undescribed: int = 0) -> str:
 
 def writer_task_html(project: Project, task: Task) -> str:
     """The word that a writer was given, and the grade that is requested; nothing of it can be changed."""
-    point = scale_points(project.settings.scale_words, WORD_TO_SENSE)[task.grade]
+    [point] = [point for point in points_of(project) if point.value == task.grade]
     note = f'<p class="note" dir="auto">An editor sent it back: {escape(task.note)}</p>' if task.note else ""
     return f"""
 <div id="senses-form" class="senses" data-writing="{task.id}">

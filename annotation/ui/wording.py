@@ -10,9 +10,18 @@ from zoneinfo import ZoneInfo
 from annotation.assignment import Progress
 from annotation.comparison import ComparisonType, comparison_type
 from annotation.errors import SettingsError
-from annotation.scale import ALL_TYPES, Point, read_scale_words, scale_points
+from annotation.scale import (
+    ALL_TYPES,
+    CLSS,
+    ItemWords,
+    Point,
+    Scale,
+    read_item_words,
+    read_scale_words,
+    scale_points,
+)
 from annotation.senses import ItemView, SenseGroup, SenseText
-from annotation.types import Role
+from annotation.types import ProjectSettings, Role
 from annotation.wording import LONGEST_NOTE, figure_text
 from kpdemo.ui.html import count_noun, escape, group_digits
 
@@ -137,12 +146,13 @@ def _text_html(text: SenseText) -> str:
     return f'<li dir="auto"><b>{escape(text.words)}</b> {escape(text.definition)}</li>'
 
 
-def scale_html(scale_words: str, types: Sequence[str]) -> str:
-    """The five points with the whole of their descriptions; where types have other words, each for its type.
+def scale_html(settings: ProjectSettings) -> str:
+    """The points with the whole of their descriptions; where types have other words, each for its type.
 
     The page's script shows that of the type of the pair.
     """
-    by_type = {type: scale_points(scale_words, type) for type in types}
+    types = settings.types
+    by_type = {type: scale_points(settings.scale_words, type, settings.scale) for type in types}
     if len(set(by_type.values())) == 1:
         return _points_html(ALL_TYPES, by_type[types[0]])
     return "".join(
@@ -151,13 +161,23 @@ def scale_html(scale_words: str, types: Sequence[str]) -> str:
     )
 
 
-def own_scale_html(scale_words: str) -> str:
-    """The points that a project has its own words for; nothing without any.
+def own_scale_html(scale_words: str, scale: Scale = CLSS) -> str:
+    """The points, question and items that a project has its own words for; nothing without any.
 
     Raises:
         SettingsError: the words cannot be used.
     """
-    return "".join(_points_html(type, points) for type, points in read_scale_words(scale_words).items())
+    asked = "".join(_items_html(type, words) for type, words in read_item_words(scale_words, scale).items())
+    points = read_scale_words(scale_words, scale)
+    return asked + "".join(_points_html(type, words) for type, words in points.items())
+
+
+def _items_html(type: str, words: ItemWords) -> str:
+    whose = f" {comparison_type(type).label}" if type else ""
+    named = (("Question", words.question), ("Larger item", words.larger), ("Smaller item", words.smaller))
+    return "".join(
+        f'<p>{what}{escape(whose)}: <q dir="auto">{escape(word)}</q></p>' for what, word in named if word
+    )
 
 
 def _points_html(type: str, points: Sequence[Point]) -> str:
@@ -166,6 +186,7 @@ def _points_html(type: str, points: Sequence[Point]) -> str:
         f'<tr><th scope="row">{point.value}</th><td dir="auto">{escape(point.name)}</td>'
         f'<td dir="auto">{escape(point.description)}</td></tr>'
         for point in points
+        if point.name
     )
     return _table(caption, ("Grade", "Name", "Meaning"), rows)
 

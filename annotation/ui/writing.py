@@ -9,7 +9,7 @@ from typing import Any
 
 import gradio as gr
 
-from annotation.authoring import BINS, LONGEST_WRITTEN, REQUESTED, GradeGap, WritingReport, cumulative
+from annotation.authoring import LONGEST_WRITTEN, GradeGap, WritingReport, cumulative
 from annotation.changes import print_settings, renew_prints
 from annotation.comparison import (
     Bounds,
@@ -22,7 +22,7 @@ from annotation.comparison import (
 )
 from annotation.errors import AnnotationError, NotFoundError, SettingsError, WritingError
 from annotation.exchange import open_file, read_larger_items
-from annotation.scale import scale_points
+from annotation.scale import CLSS_POINTS, scale_points, usual_points
 from annotation.senses import is_sense_key, item_views
 from annotation.services.accounts import AccountService
 from annotation.services.bundle import UnreachableError
@@ -114,7 +114,8 @@ def form_html(project: Project, user: User) -> str:
     types = [comparison_type(type) for type in project.settings.types]
     return (
         f'<div id="write-form" class="rate write" data-project="{project.id}" data-user="{user.id}"'
-        f' data-storage="{storage_name(project, user)}" data-longest="{LONGEST_WRITTEN}">'
+        f' data-storage="{storage_name(project, user)}" data-longest="{LONGEST_WRITTEN}"'
+        f' data-points="{list(project.settings.scale.points)}">'
         f"{_BAR}"
         f'<div id="write-notices"></div>{consent_html("write")}'
         '<div id="write-message" class="empty" role="status" tabindex="-1">Loading your item.</div>'
@@ -134,13 +135,15 @@ _BAR = """
 
 
 def _request_html(types: list[ComparisonType], project: Project) -> str:
+    settings = project.settings
+    scale = settings.scale
     points = "".join(
         f'<div data-type="{escape(kind.name)}" data-grade="{point.value}" hidden>'
         f'<span class="write-grade">{point.value}</span><div><p dir="auto"><b>{escape(point.name)}</b></p>'
         f'<p dir="auto">{escape(point.description)}</p></div></div>'
         for kind in types
-        for point in scale_points(project.settings.scale_words, kind.name)
-        if point.value in REQUESTED
+        for point in scale_points(settings.scale_words, kind.name, scale)
+        if point.value != scale.lowest
     )
     examples = "".join(
         f'<p data-type="{escape(kind.name)}" data-grade="{example.grade}" dir="auto" hidden>'
@@ -148,7 +151,7 @@ def _request_html(types: list[ComparisonType], project: Project) -> str:
         f"<q>{escape(example.right)}</q>.</p>"
         for kind in types
         for example in kind.examples
-        if example.grade in REQUESTED
+        if example.grade != scale.lowest and usual_points(scale)[0] == CLSS_POINTS[0]
     )
     return (
         '<section id="write-request" aria-labelledby="write-asked"><h2 id="write-asked"></h2>'
@@ -194,14 +197,13 @@ _RECENT = """
 def _guidelines_html(project: Project) -> str:
     settings = project.settings
     written = markdown_html(settings.guidelines) if settings.guidelines.strip() else ""
-    scale = scale_html(settings.scale_words, settings.types)
+    scale = scale_html(settings)
     return (
         '<details id="write-guidelines"><summary>Guidelines and the whole scale</summary>'
         f'<div class="rate-guidelines">{written}{scale}</div></details>'
     )
 
 
-GRADES = ("0", "1", "2", "3", "4")
 NO_GRADES = "No pair with a requested grade has a gold grade yet: the comparison appears with the first."
 CHART = "writing-grades-chart"
 REPORT_TAB = "report"
@@ -283,9 +285,10 @@ def balance_html(report: WritingReport) -> str:
     ]
     said = (
         f"{count_noun(report.waiting, 'text')} to review, {count_noun(report.reserved, 'item')} reserved for "
-        f"grade 0, {count_noun(report.not_understood, 'item')} left blank and not yet written."
+        f"grade {report.points[0]}, {count_noun(report.not_understood, 'item')} left blank and not yet "
+        "written."
     )
-    heads = ("Type", "Genre", *GRADES, "Unwritten")
+    heads = ("Type", "Genre", *map(str, report.points), "Unwritten")
     return f"<p>{escape(said)}</p>{table_html('How often each grade was requested', heads, rows, words=2)}"
 
 
@@ -295,12 +298,12 @@ def matrix_html(report: WritingReport) -> str:
         return empty_html(NO_GRADES)
     rows = [
         (str(grade), *counts, *drift_cells(drift))
-        for grade, (counts, drift) in enumerate(zip(report.matrix, report.by_grade, strict=True))
+        for grade, counts, drift in zip(report.points, report.matrix, report.by_grade, strict=True)
     ]
     kinds = [(comparison_type(type).label, *drift_cells(drift)) for type, drift in report.by_type]
     kinds.append(("all", *drift_cells(report.whole)))
     last = ("Pairs", "Mean", "Drift", "Off by")
-    heads = ("Requested", *(f"got {grade}" for grade in GRADES), *last)
+    heads = ("Requested", *(f"got {grade}" for grade in report.points), *last)
     return (
         "<p>Drift is the mean of obtained minus requested: above 0, raters found pairs more similar than "
         "requested. All pairs with a requested grade and a gold grade count, imported ones too.</p>"
@@ -332,7 +335,7 @@ def distribution_html(report: WritingReport) -> str:
         label = comparison_type(type).label
         rows.append((label, *counts))
         rows.append((f"{label}, up to here", *map(share_text, cumulative(counts))))
-    heads = ("Type", *(f"{float(middle):g}" for middle in BINS))
+    heads = ("Type", *(f"{float(middle):g}" for middle in report.bins))
     return table_html("Pairs by obtained grade, to the nearest half", heads, rows)
 
 
@@ -340,7 +343,7 @@ def distribution_chart(report: WritingReport) -> Chart | None:
     """Figure 1 of Jurgens et al. (2014): bars of pairs by obtained grade, a line up to each; None of none."""
     if not report.distribution:
         return None
-    middles = [float(middle) for middle in BINS]
+    middles = [float(middle) for middle in report.bins]
     traces: list[Chart] = []
     for number, (type, counts) in enumerate(report.distribution):
         label, colour = comparison_type(type).label, COLOURS[number % len(COLOURS)]
@@ -436,7 +439,10 @@ def queue_label(place: int, text: WaitingText) -> str:
 
 def text_html(text: WaitingText) -> str:
     """The requested grade, the larger item, what is to be said of the text, and what was done with it."""
-    kind, point = comparison_type(text.type), scale_points(text.scale_words, text.type)[text.grade]
+    kind, point = (
+        comparison_type(text.type),
+        scale_points(text.scale_words, text.type, text.scale)[text.grade],
+    )
     genre = f", {text.genre}" if text.genre else ""
     warnings = [text.no_meaning, *((text.check.problem, *text.check.warnings) if text.check else ())]
     notes = "".join(note_html(warning) for warning in warnings if warning)

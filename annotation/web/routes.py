@@ -127,6 +127,8 @@ def build_consent_routes(consents: ConsentService) -> APIRouter:
 _ROUNDS = 4
 _HALF = 4
 """Bytes of each half; an id fits into one."""
+_REPEAT = (1).to_bytes(_HALF, "big")
+"""In place of zeros where a pair came back to its rater."""
 _NAME = re.compile(r"[0-9a-f]{16}", re.ASCII)
 
 
@@ -145,22 +147,24 @@ class PairNames:
     def _key(self) -> bytes:
         return self._ask()
 
-    def name_of(self, pair_id: int) -> str:
-        """The name of a pair: 16 hexadecimal digits."""
-        left, right = bytes(_HALF), pair_id.to_bytes(_HALF, "big")
+    def name_of(self, pair_id: int, *, is_repeat: bool = False) -> str:
+        """The name of a pair, or of the pair that came back: 16 hexadecimal digits, which do not tell."""
+        left, right = _REPEAT if is_repeat else bytes(_HALF), pair_id.to_bytes(_HALF, "big")
         for round in range(_ROUNDS):
             left, right = right, bytes(self._mix(left, right, round))
         return (left + right).hex()
 
-    def id_of(self, name: str) -> int | None:
-        """The id behind a name; None when the name is none of ours."""
+    def find(self, name: str) -> tuple[int, bool] | None:
+        """The id behind a name, and whether it is that of a repeat; None when the name is none of ours."""
         if _NAME.fullmatch(name) is None:
             return None
         whole = bytes.fromhex(name)
         left, right = whole[:_HALF], whole[_HALF:]
         for round in reversed(range(_ROUNDS)):
             left, right = bytes(self._mix(right, left, round)), left
-        return None if any(left) else int.from_bytes(right, "big")
+        if left not in (bytes(_HALF), _REPEAT):
+            return None
+        return int.from_bytes(right, "big"), left == _REPEAT
 
     def _mix(self, one: bytes, other: bytes, round: int) -> Iterator[int]:
         digest = blake2b(bytes([round]) + other, key=self._key, digest_size=_HALF).digest()
@@ -184,8 +188,8 @@ def build_rating_routes(
     """
     router = new_router()
 
-    async def pair_id(pair: str) -> int:
-        found = names.id_of(pair)
+    async def pair_id(pair: str) -> tuple[int, bool]:
+        found = names.find(pair)
         if found is None:
             raise NotFoundError("There is no such pair: open your queue again.")
         return found
@@ -193,7 +197,7 @@ def build_rating_routes(
     asked_pair = Depends(pair_id)
 
     def shown(pair: PairForRater) -> Result:
-        return {"id": names.name_of(pair.id), **_content(pair)}
+        return {"id": names.name_of(pair.id, is_repeat=pair.is_repeat), **_content(pair)}
 
     def queued(queue: Queue, user: User) -> Result:
         found = {
@@ -232,24 +236,32 @@ def build_rating_routes(
         return {"pairs": [shown(pair) for pair in ratings.recent(project, user.id)]}
 
     @router.get("/pairs/{pair}")
-    def show_pair(user: Account, pair: int = asked_pair) -> Result:
-        return shown(ratings.pair(pair, user.id))
+    def show_pair(user: Account, pair: tuple[int, bool] = asked_pair) -> Result:
+        id, is_repeat = pair
+        find = ratings.pair_again if is_repeat else ratings.pair
+        return shown(find(id, user.id))
 
     @router.put("/pairs/{pair}/rating")
-    def rate(user: Account, body: GradeBody, pair: int = asked_pair) -> Result:
-        saved = ratings.rate(pair, user.id, body.grade, float(body.seconds))
+    def rate(user: Account, body: GradeBody, pair: tuple[int, bool] = asked_pair) -> Result:
+        id, is_repeat = pair
+        keep = ratings.rate_again if is_repeat else ratings.rate
+        saved = keep(id, user.id, body.grade, float(body.seconds))
         if saved.is_blocked:  # the page asks again, and is told why there is nothing more
             return {"saved_at": saved.at.isoformat(), "ended": True}
         return {"saved_at": saved.at.isoformat(), **queued(saved.queue, user)}
 
     @router.post("/pairs/{pair}/skip")
-    def skip(user: Account, body: SkipBody, pair: int = asked_pair) -> Result:
-        saved = assignments.skip(pair, user.id, SkipReason(body.reason), body.note)
+    def skip(user: Account, body: SkipBody, pair: tuple[int, bool] = asked_pair) -> Result:
+        id, is_repeat = pair
+        pass_over = ratings.skip_again if is_repeat else assignments.skip
+        saved = pass_over(id, user.id, SkipReason(body.reason), body.note)
         return {"saved_at": saved.at.isoformat(), **queued(saved.queue, user)}
 
     @router.put("/pairs/{pair}/comment")
-    def comment(user: Account, body: CommentBody, pair: int = asked_pair) -> Result:
-        return {"saved_at": ratings.comment(pair, user.id, body.text, body.flagged).isoformat()}
+    def comment(user: Account, body: CommentBody, pair: tuple[int, bool] = asked_pair) -> Result:
+        id, is_repeat = pair
+        keep = ratings.comment_again if is_repeat else ratings.comment
+        return {"saved_at": keep(id, user.id, body.text, body.flagged).isoformat()}
 
     @router.post("/projects/{project}/training")
     def try_again(user: Account, project: ProjectId) -> Result:

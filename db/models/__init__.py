@@ -1,12 +1,15 @@
-"""The tables. Grades are whole numbers of quarters: 0 to 16 stand for 0 to 4 in steps of 0.25."""
+"""The tables. Grades are whole numbers of steps of their project's scale, counted from 0.
+
+The columns are called after the steps of the usual one, quarters: 0 to 16 stand for 0 to 4 in steps of 0.25.
+"""
 
 from __future__ import annotations
 
 from db.models.accounts import AuditEvent, Invitation, ServerKey, SignInAttempt, User, UserSession
-from db.models.base import ROLES, TOP_QUARTERS, Base, UtcDateTime
+from db.models.base import MOST_STEPS, ROLES, Base, UtcDateTime
 from db.models.crowds import Arrival, CrowdSettings, SharedLink
 from db.models.gold import Export, GoldGrade, GoldSet, RaterNumber, ScoredSystem, SystemScore
-from db.models.predictions import SentDocument, SentOrder, SentPhrase, SentPrediction, SentRun
+from db.models.predictions import HandOver, SentDocument, SentOrder, SentPhrase, SentPrediction, SentRun
 from db.models.projects import Consent, Membership, Pair, Project
 from db.models.quality import QualitySettings, RaterState, TrainingAttempt, TrainingGrade, TrainingPair
 from db.models.ratings import (
@@ -16,6 +19,7 @@ from db.models.ratings import (
     Comment,
     Rating,
     RatingChange,
+    Repeat,
     SetAside,
     SetAsideRating,
     Skip,
@@ -24,8 +28,9 @@ from db.models.writing import GradeViewer, LargerItem, Writing, WritingChange, W
 
 __all__ = [
     "APPEND_ONLY",
+    "GRADES",
+    "MOST_STEPS",
     "ROLES",
-    "TOP_QUARTERS",
     "Adjudication",
     "AdjudicationChange",
     "Arrival",
@@ -39,6 +44,7 @@ __all__ = [
     "GoldGrade",
     "GoldSet",
     "GradeViewer",
+    "HandOver",
     "Invitation",
     "LargerItem",
     "Membership",
@@ -49,6 +55,7 @@ __all__ = [
     "RaterState",
     "Rating",
     "RatingChange",
+    "Repeat",
     "ScoredSystem",
     "SentDocument",
     "SentOrder",
@@ -74,3 +81,15 @@ __all__ = [
 ]
 
 APPEND_ONLY = ("rating_history", "adjudication_history", "writing_history", "consents", "audit_events")
+GRADES = {
+    "pairs": ("intended_quarters",),
+    "ratings": ("quarters",),
+    "rating_history": ("quarters", "previous_quarters"),
+    "set_aside_ratings": ("quarters",),
+    "adjudications": ("quarters",),
+    "adjudication_history": ("quarters",),
+    "training_pairs": ("quarters",),
+    "training_grades": ("quarters",),
+    "repeats": ("first_quarters", "quarters"),
+}
+"""Columns with a grade of the project's scale."""

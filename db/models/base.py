@@ -15,7 +15,8 @@ NAMING = {
     "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
     "pk": "pk_%(table_name)s",
 }
-TOP_QUARTERS = 16
+MOST_STEPS = 400
+"""Of a scale: from its lowest grade to its highest."""
 ROLES = ("administrator", "adjudicator", "editor", "writer", "rater")
 
 
@@ -54,8 +55,9 @@ def index_where(condition: str, name: str, *columns: str, unique: bool = False) 
     return Index(name, *columns, unique=unique, sqlite_where=where, postgresql_where=where)
 
 
-def on_scale(column: str) -> CheckConstraint:
-    return CheckConstraint(f"{column} BETWEEN 0 AND {TOP_QUARTERS}", name=f"{column}_on_scale")
+def is_distance(column: str) -> CheckConstraint:
+    """Between two grades; that a grade is on its project's scale is for the triggers (db/triggers.py)."""
+    return CheckConstraint(f"{column} BETWEEN 0 AND {MOST_STEPS}", name=f"{column}_distance")
 
 
 def one_of(column: str, *values: str) -> CheckConstraint:

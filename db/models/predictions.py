@@ -4,10 +4,27 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, Index, LargeBinary, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from db.models.base import Base, one_of
+
+
+class HandOver(Base):
+    """Predictions of the public page that wait, for an hour, until an administrator chooses a project."""
+
+    __tablename__ = "hand_overs"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    token_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    sender: Mapped[str] = mapped_column(String(80))
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+    """JSON, compressed; empty once it was sent."""
+    size: Mapped[int]
+    """Bytes of the content: a sum of them reads no content."""
+    project_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
+    """Where it was sent, which is remembered for a day."""
+    at: Mapped[datetime] = mapped_column(index=True)
 
 
 class SentDocument(Base):

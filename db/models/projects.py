@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, CheckConstraint, ForeignKey, Index, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from db.models.base import ROLES, TOP_QUARTERS, Base, index_where, on_scale, one_of
+from db.models.base import MOST_STEPS, ROLES, Base, index_where, one_of
 
 
 class Project(Base):
@@ -25,6 +25,12 @@ class Project(Base):
     threshold_quarters: Mapped[int | None]
     """Ratings so far apart flag a pair; null for no adjudication."""
     step_quarters: Mapped[int]
+    """In which raters grade."""
+    scale_step: Mapped[str] = mapped_column(String(16), server_default="0.25")
+    """Of the scale, as a decimal: what a stored grade is a whole number of."""
+    scale_low: Mapped[int] = mapped_column(server_default="0")
+    """The lowest grade, in steps."""
+    scale_high: Mapped[int] = mapped_column(server_default="16")
     is_random: Mapped[bool]
     seed: Mapped[int] = mapped_column(BigInteger)
     may_revise: Mapped[bool]
@@ -41,17 +47,21 @@ class Project(Base):
     """The project's own names and descriptions of the five points; null for those of the paper's Table 1."""
     average: Mapped[str] = mapped_column(String(8), server_default="mean")
     """Of a pair's ratings: the gold grade where there is no decision."""
+    repeat_percent: Mapped[int] = mapped_column(server_default="0")
+    """So many percent of a rater's pairs come back to them."""
     checks_of_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
     """The project whose check pairs are kept here, out of all that is counted there; it is in no list."""
 
     __table_args__ = (
         Index("ix_projects_checks_of_id", "checks_of_id", unique=True),
         CheckConstraint("raters_per_pair >= 1", name="at_least_one_rater"),
-        CheckConstraint(f"threshold_quarters BETWEEN 1 AND {TOP_QUARTERS}", name="threshold_on_scale"),
-        CheckConstraint("step_quarters IN (1, 2, 4)", name="step_known"),
+        CheckConstraint(f"scale_high - scale_low BETWEEN 1 AND {MOST_STEPS}", name="scale_has_steps"),
+        CheckConstraint("threshold_quarters BETWEEN 1 AND scale_high - scale_low", name="threshold_on_scale"),
+        CheckConstraint("step_quarters BETWEEN 1 AND scale_high - scale_low", name="step_on_scale"),
         CheckConstraint("lease_minutes >= 1", name="lease_positive"),
         CheckConstraint("most_per_rater >= 1", name="most_per_rater_positive"),
         one_of("average", "mean", "median"),
+        CheckConstraint("repeat_percent BETWEEN 0 AND 50", name="repeat_percent_share"),
         CheckConstraint("(consent IS NULL) = (consent_sha256 IS NULL)", name="consent_has_hash"),
     )
 
@@ -138,5 +148,4 @@ class Pair(Base):
         CheckConstraint("open_slots >= 0", name="no_slot_given_twice"),
         CheckConstraint("rating_count >= 0", name="rating_count_positive"),
         CheckConstraint("spread_quarters >= 0", name="spread_positive"),
-        on_scale("intended_quarters"),
     )

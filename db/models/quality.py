@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, CheckConstraint, ForeignKey, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from db.models.base import Base, on_scale
+from db.models.base import Base, is_distance
 
 
 class QualitySettings(Base):
@@ -33,8 +33,8 @@ class QualitySettings(Base):
     __table_args__ = (
         CheckConstraint("training_tries >= 0", name="training_tries_counted"),
         CheckConstraint("block_wrong BETWEEN 0 AND block_of", name="block_within"),
-        on_scale("training_quarters"),
-        on_scale("check_quarters"),
+        is_distance("training_quarters"),
+        is_distance("check_quarters"),
         CheckConstraint("pass_percent BETWEEN 0 AND 100", name="pass_percent_share"),
         CheckConstraint("check_every = 0 OR check_every >= 2", name="check_every_some"),
     )
@@ -81,8 +81,6 @@ class TrainingPair(Base):
     import_order: Mapped[int]
     retired_at: Mapped[datetime | None]
 
-    __table_args__ = (on_scale("quarters"),)
-
 
 class TrainingAttempt(Base):
     """A rater's way through the training pairs, with the settings by which it is judged."""
@@ -104,7 +102,7 @@ class TrainingAttempt(Base):
 
     __table_args__ = (
         UniqueConstraint("project_id", "user_id", "number"),
-        on_scale("accepted_quarters"),
+        is_distance("accepted_quarters"),
         CheckConstraint("pass_percent BETWEEN 0 AND 100", name="pass_percent_share"),
     )
 
@@ -123,4 +121,4 @@ class TrainingGrade(Base):
     seconds: Mapped[float | None]
     at: Mapped[datetime]
 
-    __table_args__ = (UniqueConstraint("attempt_id", "training_pair_id"), on_scale("quarters"))
+    __table_args__ = (UniqueConstraint("attempt_id", "training_pair_id"),)

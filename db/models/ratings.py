@@ -10,7 +10,7 @@ from datetime import datetime
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from db.models.base import Base, index_where, on_scale, one_of
+from db.models.base import Base, index_where, one_of
 
 
 class Assignment(Base):
@@ -57,7 +57,6 @@ class Rating(Base):
     __table_args__ = (
         UniqueConstraint("pair_id", "rater_id"),
         Index("ix_ratings_recent", "project_id", "rater_id", "updated_at"),
-        on_scale("quarters"),
     )
 
 
@@ -76,10 +75,37 @@ class RatingChange(Base):
     origin: Mapped[str] = mapped_column(String(16))
     at: Mapped[datetime]
 
+    __table_args__ = (one_of("origin", "page", "import"),)
+
+
+class Repeat(Base):
+    """A pair that came back to its rater: their second answer, which is no rating and counts nowhere else."""
+
+    __tablename__ = "repeats"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
+    pair_id: Mapped[int] = mapped_column(ForeignKey("pairs.id", ondelete="CASCADE"))
+    rater_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    state: Mapped[str] = mapped_column(String(16))
+    """A held one waits for its rater, without a lease: it is in nobody's way."""
+    graded_before: Mapped[int]
+    """Pairs that the rater had graded when this one came back."""
+    first_quarters: Mapped[int | None]
+    """What their rating was when they graded the pair again; a later change of it is not."""
+    quarters: Mapped[int | None]
+    seconds: Mapped[float | None]
+    comment: Mapped[str] = mapped_column(default="")
+    is_flagged: Mapped[bool] = mapped_column(default=False)
+    claimed_at: Mapped[datetime]
+    answered_at: Mapped[datetime | None]
+
     __table_args__ = (
-        on_scale("quarters"),
-        on_scale("previous_quarters"),
-        one_of("origin", "page", "import"),
+        UniqueConstraint("pair_id", "rater_id"),
+        Index("ix_repeats_rater", "project_id", "rater_id", "state"),
+        one_of("state", "held", "rated", "skipped"),
+        CheckConstraint("(state = 'rated') = (quarters IS NOT NULL)", name="rated_has_grade"),
+        CheckConstraint("(quarters IS NULL) = (first_quarters IS NULL)", name="grade_has_first"),
     )
 
 
@@ -115,7 +141,6 @@ class SetAsideRating(Base):
     __table_args__ = (
         UniqueConstraint("pair_id", "rater_id"),
         Index("ix_set_aside_ratings_rater", "project_id", "rater_id"),
-        on_scale("quarters"),
     )
 
 
@@ -166,7 +191,6 @@ class Adjudication(Base):
     decided_at: Mapped[datetime]
 
     __table_args__ = (
-        on_scale("quarters"),
         one_of("cause", "overlooked_text", "misunderstood", "scale", "guideline", "true_ambiguity"),
     )
 
@@ -184,5 +208,3 @@ class AdjudicationChange(Base):
     cause: Mapped[str | None] = mapped_column(String(24))
     note: Mapped[str] = mapped_column(default="")
     at: Mapped[datetime]
-
-    __table_args__ = (on_scale("quarters"),)

@@ -27,6 +27,10 @@ class WritingPlan(Base):
     """By type: what sizes its items may have, where they are not the usual ones."""
 
 
+LAST_POINT = 10
+"""Requested grades are numbers of the scale's points, from 0: on the usual one the grades themselves."""
+
+
 class LargerItem(Base):
     """A text for which a smaller one is to be written. Who has it, and at which grade, is in its `grade`."""
 
@@ -57,7 +61,7 @@ class LargerItem(Base):
         UniqueConstraint("project_id", "import_order"),
         Index("ix_larger_items_group", "project_id", "type", "genre", "grade"),
         index_where("grade IS NULL", "ix_larger_items_open", "project_id", "position"),
-        CheckConstraint("grade BETWEEN 0 AND 4", name="grade_known"),
+        CheckConstraint(f"grade BETWEEN 0 AND {LAST_POINT}", name="grade_known"),
         CheckConstraint("pair_id IS NULL OR grade IS NOT NULL", name="paired_has_grade"),
     )
 
@@ -94,7 +98,7 @@ class Writing(Base):
         Index("ix_writings_queue", "project_id", "state", "updated_at"),
         Index("ix_writings_mine", "project_id", "writer_id", "state"),
         one_of("state", "held", "submitted", "sent_back", "accepted", "blank", "handed_on", "returned"),
-        CheckConstraint("grade BETWEEN 1 AND 4", name="grade_requested"),
+        CheckConstraint(f"grade BETWEEN 1 AND {LAST_POINT}", name="grade_requested"),
         CheckConstraint("state <> 'held' OR lease_expires_at IS NOT NULL", name="held_has_lease"),
     )
 
@@ -128,5 +132,5 @@ class WritingChange(Base):
 
     __table_args__ = (
         one_of("action", "submitted", "blank", "sent_back", "handed_on", "edited", "accepted"),
-        CheckConstraint("grade BETWEEN 1 AND 4", name="grade_requested"),
+        CheckConstraint(f"grade BETWEEN 1 AND {LAST_POINT}", name="grade_requested"),
     )

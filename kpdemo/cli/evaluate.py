@@ -293,15 +293,12 @@ def _evaluate_model(
     released: bool,
 ) -> Report:
     from kpdemo.batch import ask_each, batch_size_for
-    from kpdemo.evaluation.measuring import Details, document_scores, without_gold
+    from kpdemo.evaluation.measuring import Details, document_scores, predict_everything, without_gold
     from kpdemo.evaluation.protocol import summarise_languages
     from kpdemo.evaluation.report import Report
-    from kpdemo.pipeline import OWN_RULE, read_with_passages
-    from kpdemo.selection import EVERYTHING, choose
 
     def predict(part: Sequence[Document]) -> list[Prediction]:
-        found = [one.prediction for one in read_with_passages(predictor, part, EVERYTHING)]
-        return [replace(one, doubtful=choose(one, OWN_RULE).doubtful) for one in found]
+        return [one.prediction for one in predict_everything(predictor, part)]
 
     started = time.perf_counter()
     size = batch_size or batch_size_for(predictor)

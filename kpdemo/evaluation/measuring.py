@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -26,7 +26,18 @@ from kpdemo.evaluation.report import Report, shares
 from kpdemo.io.predictions import read_predictions
 from kpdemo.io.tables import LineError, ReportLine, read_rows
 from kpdemo.languages import identify_together
-from kpdemo.types import SCORE_DIGITS, Document, Keyphrase, Prediction
+from kpdemo.pipeline import OWN_RULE, read_with_passages
+from kpdemo.selection import EVERYTHING, choose
+from kpdemo.types import SCORE_DIGITS, Document, Keyphrase, Prediction, Predictor, RetrievalPrediction
+
+
+def predict_everything(predictor: Predictor, documents: Sequence[Document]) -> list[RetrievalPrediction]:
+    """What is measured: also the keyphrases that answers leave out as seldom right, named in `doubtful`."""
+    found = read_with_passages(predictor, documents, EVERYTHING)
+    return [
+        replace(one, prediction=replace(one.prediction, doubtful=choose(one.prediction, OWN_RULE).doubtful))
+        for one in found
+    ]
 
 
 @dataclass(frozen=True, slots=True)

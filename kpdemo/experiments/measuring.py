@@ -6,6 +6,7 @@ import platform
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from statistics import fmean
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kpdemo.batch import ask_each
 from kpdemo.errors import ConfigError, InputError
-from kpdemo.evaluation.measuring import document_scores
+from kpdemo.evaluation.measuring import document_scores, predict_everything
 from kpdemo.evaluation.metrics import (
     CUT_OFFS,
     CUTS,
@@ -109,7 +110,9 @@ def predict_all(
     documents: Sequence[Document], predictor: Predictor, advance: Advance
 ) -> tuple[list[Prediction], Refusals]:
     """A prediction for each document, without keyphrases where it was refused, and what was refused."""
-    return ask_all(documents, predictor.predict, Prediction(()), advance)
+    nothing = RetrievalPrediction((), Prediction(()), Prediction(()))
+    answers, refusals = ask_all(documents, partial(predict_everything, predictor), nothing, advance)
+    return [answer.prediction for answer in answers], refusals
 
 
 def ask_all(
@@ -227,7 +230,7 @@ def with_and_without(
     languages: dict[str, Figures] = {}
     for code, group in by_language(documents).items():
         nothing = RetrievalPrediction((), Prediction(()), Prediction(()))
-        answers, refusals = ask_all(group, predictor.predict_with_passages, nothing, advance)
+        answers, refusals = ask_all(group, partial(predict_everything, predictor), nothing, advance)
         helped = [answer.prediction for answer in answers]
         alone = [answer.without for answer in answers]
         languages[code] = {

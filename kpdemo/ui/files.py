@@ -462,7 +462,7 @@ def _shared_html(shared: SharedKeyphrases, done: int) -> str:
     """What several documents have in common; pressing one shows its documents only, by files.js."""
     common = shared.most_common()
     if not common:
-        return "" if done < 2 else '<p class="small">No keyphrase is of two documents or more.</p>'
+        return "" if done < 2 else '<p class="small">No two documents have a keyphrase in common.</p>'
     items = [
         f'<li><button type="button" class="keep" data-filter="{escape(phrase)}" dir="auto">{escape(phrase)}'
         f'</button><span class="bar" aria-hidden="true"><span style="width:{round(100 * count / done)}%">'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -195,6 +196,26 @@ def footer_html(shelf: ModelShelf, documentation: str = "") -> str:
 def build_footer(handlers: FooterHandlers, page: gr.Blocks) -> None:
     footer = gr.HTML(footer_html(handlers.shelf, handlers.documentation), elem_id="page-footer")
     page.load(handlers.show_model, outputs=footer, api_name="show_model", **QUIETLY)
+
+
+pages_log = logging.getLogger("kpdemo.pages")
+NOT_OF_THE_PAGE = "What was sent is not what the fields of this page hold: open the page again."
+
+
+class Pages(gr.Blocks):
+    """Pages whose log has a line, and no traceback, for values that their own fields could not hold.
+
+    Anybody may send such values, as often as they like, and a page that was open during an upgrade does.
+    """
+
+    async def preprocess_data(self, block_fn: Any, *given: Any, **options: Any) -> Any:
+        try:
+            return await super().preprocess_data(block_fn, *given, **options)
+        except Exception as error:
+            kind = type(error).__qualname__
+            pages_log.warning("%s: the values that were sent are refused (%s)", block_fn.api_name, kind)
+            sentence = error.message if isinstance(error, gr.Error) else NOT_OF_THE_PAGE
+            raise gr.Error(sentence, print_exception=False) from error
 
 
 CLOSED_DOCS: dict[str, Any] = {"openapi_url": None, "docs_url": None, "redoc_url": None}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
 import os
+import signal
 import socket
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import gettempdir
+from time import monotonic
 
 import uvicorn
 from fastapi import FastAPI, Response
@@ -157,6 +161,8 @@ def _refusal(headers: Headers) -> str:
 
 GOODBYE_SECONDS = 1
 """An open page keeps a connection for as long as it is open: do not wait for its reader."""
+STOP_SECONDS = 20
+"""How long a stop waits for requests that are being answered; systemd gives 90 seconds, a container 10."""
 
 
 INSIDE = "10.0.0.0/8,100.64.0.0/10,127.0.0.0/8,172.16.0.0/12,192.168.0.0/16,::1,fc00::/7"
@@ -170,8 +176,30 @@ class ServeError(KpdemoError):
 class PageServer(uvicorn.Server):
     """Stops without a word, also while pages are open: each would be a traceback."""
 
+    def __init__(
+        self, config: uvicorn.Config, work: Callable[[], int] = lambda: 0, patience: float = STOP_SECONDS
+    ) -> None:
+        """Serve as `config` says.
+
+        Args:
+            work: how many requests are to be answered before a stop.
+            patience: for so many seconds; a second Ctrl+C waits no longer.
+        """
+        super().__init__(config)
+        self._work = work
+        self._patience = patience
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+        until = monotonic() + self._patience
+        for server in self.servers:
+            server.close()
+        for each in sockets or []:
+            each.close()
+        while self._work() and monotonic() < until and not self.force_exit:
+            for connection in list(self.server_state.connections):
+                connection.shutdown()  # once what is asked on it now has been answered
+            await asyncio.sleep(0.05)
         await super().shutdown(sockets)
 
 
@@ -204,20 +232,29 @@ def address_of(listener: socket.socket) -> str:
 
 
 def serve(
-    pages: FastAPI, listener: socket.socket, notes: Sequence[str] = (), *, behind_proxy: bool = False
+    pages: FastAPI,
+    listener: socket.socket,
+    notes: Sequence[str] = (),
+    *,
+    work: Callable[[], int] = lambda: 0,
+    behind_proxy: bool = False,
 ) -> None:
-    """Print the address and then the `notes`, and serve until Ctrl+C.
+    """Print the address and then the `notes`, and serve until Ctrl+C or SIGTERM.
 
     Args:
         pages: the web application.
         listener: the port, taken.
         notes: what else there is to say at the start, a sentence each.
+        work: as of `PageServer`.
         behind_proxy: whether everybody comes through a proxy that says who asks, and how.
     """
     config = server_config(pages, behind_proxy=behind_proxy)
     print(f"Serving on {address_of(listener)} – Ctrl+C stops.", *notes, sep="\n", flush=True)
+    if threading.current_thread() is threading.main_thread():
+        # uvicorn raises the signal once more when it has stopped: let the caller close what it has opened.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt):
-        PageServer(config).run(sockets=[listener])
+        PageServer(config, work).run(sockets=[listener])
 
 
 def server_config(pages: FastAPI, *, behind_proxy: bool) -> uvicorn.Config:
@@ -228,13 +265,17 @@ def server_config(pages: FastAPI, *, behind_proxy: bool) -> uvicorn.Config:
     proxies = os.environ.get("FORWARDED_ALLOW_IPS", INSIDE) if behind_proxy else None
     return uvicorn.Config(
         pages,
+        log_config=None,
         log_level="warning",
+        access_log=False,
         timeout_graceful_shutdown=GOODBYE_SECONDS,
         forwarded_allow_ips=proxies,
     )
 
 
-def add_health(server: FastAPI, model: Callable[[], str], database: Callable[[], str]) -> None:
+def add_health(
+    server: FastAPI, model: Callable[[], str], database: Callable[[], str]
+) -> Callable[[], dict[str, str]]:
     """Add /healthz, 200 while everything works that people's data needs, and /readyz: also the model.
 
     Else 503; both tell the state of each part in a word.
@@ -243,6 +284,9 @@ def add_health(server: FastAPI, model: Callable[[], str], database: Callable[[],
         server: the web application.
         model: the state of the default model: "loading", "ready" or "unavailable".
         database: that of the database: "ok", "unavailable" or "read-only".
+
+    Returns:
+        What tells the state of each part, and in "status" that of all.
     """
 
     def state() -> dict[str, str]:
@@ -263,3 +307,5 @@ def add_health(server: FastAPI, model: Callable[[], str], database: Callable[[],
         found = state()
         response.status_code = 200 if (found["status"], found["model"]) == ("ok", "ready") else 503
         return found
+
+    return state

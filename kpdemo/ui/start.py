@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from types import TracebackType
 from typing import NoReturn, Self
@@ -36,6 +37,11 @@ class Settings:
     in_space: bool
     documentation: str = ""
     """Where visitors find it; empty leaves them the folder of the program."""
+    log_format: str = "plain"
+    log_level: str = "warning"
+    metrics: tuple[IPv4Network | IPv6Network, ...] | None = None
+    """Who may read /metrics; None where there are none."""
+    metrics_token: str = ""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -43,6 +49,15 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{message}\n")
+
+
+VARIABLES = {
+    "KPDEMO_METRICS_TOKEN": "who sends it as `Authorization: Bearer …` may read /metrics too",
+    "FORWARDED_ALLOW_IPS": "addresses of the proxies whose X-Forwarded-For and -Proto are believed; default: "
+    "this machine, in a Space its inner networks",
+    "TMPDIR": "the folder for temporary files, uploads among them; default: /tmp",
+}
+"""Variables of the environment that are no options; those that are defaults are in the help of the option."""
 
 
 def read_settings(arguments: Sequence[str] | None, environment: Mapping[str, str]) -> Settings:
@@ -85,7 +100,37 @@ def read_settings(arguments: Sequence[str] | None, environment: Mapping[str, str
         default=environment.get("KPDEMO_DOCUMENTATION") or _of_space(environment),
         help="address of the link at the foot of the page; default: the variable KPDEMO_DOCUMENTATION",
     )
-    return Settings(**vars(parser.parse_args(arguments)), in_space=in_space)
+    parser.add_argument(
+        "--log-format",
+        default="plain",
+        choices=("plain", "json"),
+        help="of what is written to stderr, a line each; default: %(default)s",
+    )
+    parser.add_argument(
+        "--log-level",
+        default="warning",
+        choices=("info", "warning", "error"),
+        help="info has a line for each request; default: %(default)s",
+    )
+    parser.add_argument(
+        "--metrics",
+        metavar="NETWORKS",
+        type=networks,
+        help="serve /metrics for Prometheus to these addresses, such as 127.0.0.1,10.0.0.0/8, and to who "
+        "sends the token in the variable KPDEMO_METRICS_TOKEN; default: to nobody",
+    )
+    given = vars(parser.parse_args(arguments))
+    token = environment.get("KPDEMO_METRICS_TOKEN", "")
+    return Settings(**given, in_space=in_space, metrics_token=token)
+
+
+def networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    """Addresses and networks, between commas."""
+    try:
+        return tuple(ip_network(part.strip()) for part in text.split(","))
+    except ValueError as error:
+        reason = f"{error}: give addresses and networks such as 127.0.0.1,10.0.0.0/8"
+        raise argparse.ArgumentTypeError(reason) from None
 
 
 def _of_space(environment: Mapping[str, str]) -> str:

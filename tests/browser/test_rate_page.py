@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.scale import LONGEST_DESCRIPTION, LONGEST_POINT_NAME
+from annotation.scale import LONGEST_DESCRIPTION, LONGEST_POINT_NAME, PRESETS, parse_scale
 from annotation.types import KnownPair, NewPair, NewRating, Project, ProjectSettings, Role, User
 from annotation.web.responder import COOKIE
 from tests.browser.conftest import PASSWORD, Site, Watch, serious_violations
@@ -213,6 +213,31 @@ def test_twenty_pairs_are_graded_as_fast_as_they_can_be_shown(open_desk):
     assert abs(bar["x"] + bar["width"] - saved["x"] - saved["width"]) < 1
     assert desk.grades() == {f"late train {at + 1}": grade for at, grade in enumerate(typed)}
     assert desk.watch.complaints == []
+
+
+def test_a_pair_comes_back_unmarked_and_agreement_tells_how_the_rater_agrees_with_themselves(open_desk):
+    desk = open_desk(24, repeat_percent=50)
+    page = desk.open()
+    seen: list[str] = []
+    for at in range(28):
+        expect(page.locator("#rate-count")).to_have_text(re.compile(rf"^{at} graded, .*\b{28 - at} left"))
+        expect(page.locator("#rate-scale [role=radio] >> nth=0")).to_be_enabled()
+        expect(page.locator("#rate-scale [aria-checked=true]")).to_have_count(0)
+        text = page.locator("#rate-right").inner_text()
+        press(page, "3" if text in seen else "2", "Enter")
+        seen.append(text)
+    expect(page.locator("#rate-message")).to_contain_text("You have graded 28 pairs,")
+    assert len(set(seen)) == 24
+    assert set(seen[:22]) == {f"late train {at}" for at in range(1, 23)}
+    page = desk.site.page(desk.browser, "root", f"/annotate/agreement?project={desk.project.id}")
+    row = page.locator("#agreement-page").get_by_role("row").filter(has_text="all raters").first
+    row.wait_for(state="attached")
+    assert [cell.strip() for cell in row.locator("td, th").all_text_contents()][:4] == [
+        "all raters",
+        "4",
+        "1.00",
+        "0.0 %",
+    ]
 
 
 def test_the_next_pair_is_there_long_before_the_network_answers_also_when_it_is_long(open_desk):
@@ -1323,3 +1348,66 @@ def test_a_text_to_agree_to_takes_the_focus_from_a_training_pair(open_desk):
     page.get_by_role("button", name="I agree").press("Enter")
     expect(page.locator("#rate-feedback")).to_contain_text("You gave 4, exactly as expected.")
     expect(page.locator("#rate-pair")).to_be_focused()
+
+
+TEN = {"scale": PRESETS["0-10"][0], "threshold": Decimal("2.5"), "types": ("word2word",)}
+GERMAN = """Question: Wie ähnlich sind die beiden Wörter?
+Larger: Erstes Wort
+Smaller: Zweites Wort
+1 Gar nicht ähnlich: Ohne Zusammenhang.
+5 Gleich: Dasselbe gemeint."""
+
+
+def widest_overflow(page: Page) -> int:
+    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
+@pytest.mark.parametrize("size", [{"width": 1280, "height": 800}, PHONE])
+def test_a_scale_from_0_to_10_is_drawn_with_a_button_and_a_key_for_each_point(open_desk, site, size):
+    desk = open_desk([NewPair(f"w{at}", "word2word", f"tiger {at}", "cat") for at in range(3)], **TEN)
+    page = desk.open(viewport=size)
+    buttons = page.locator("#rate-scale [role=radio]")
+    expect(buttons).to_have_count(11)
+    expect(page.locator("#rate-value span")).to_have_text("No grade yet: choose 0 to 10.")
+    assert widest_overflow(page) <= 0
+    heights = buttons.evaluate_all("all => all.map((one) => one.getBoundingClientRect().height)")
+    assert min(heights) >= 44
+    named = page.locator("#rate-names" if size == PHONE else "#rate-scale [data-value='10'] b")
+    expect(named).to_be_visible()
+    expect(named).to_have_text("0 Unrelated · 10 Very similar" if size == PHONE else "Very similar")
+    page.keyboard.press("7")
+    expect(page.locator("#rate-value b")).to_have_text("7")
+    page.keyboard.press("]")
+    expect(page.locator("#rate-value b")).to_have_text("7.25")
+    page.keyboard.press("Enter")
+    expect(page.locator("#rate-left")).to_have_text("tiger 1")
+    buttons.nth(10).click()
+    page.keyboard.press("]")
+    expect(page.locator("#rate-value b")).to_have_text("10")
+    page.keyboard.press("Enter")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    given = site.services.ratings.recent(desk.project.id, desk.rater.id)
+    assert sorted(pair.grade for pair in given) == [Decimal("7.25"), Decimal(10)]
+
+
+def test_an_own_scale_speaks_the_projects_own_words(open_desk):
+    scale, step = parse_scale("1-5/0.5")
+    pairs = [NewPair("a", "word2word", "Tiger", "Katze")]
+    own = {
+        "scale": scale,
+        "step": step,
+        "threshold": Decimal(1),
+        "scale_words": GERMAN.replace("5 G", "2 a: b\n3 c: d\n4 e: f\n5 G"),
+    }
+    page = open_desk(pairs, types=("word2word",), **own).open(viewport=PHONE)
+    expect(page.locator("#rate-question")).to_have_text("Wie ähnlich sind die beiden Wörter?")
+    expect(page.locator("#rate-larger")).to_have_text("Erstes Wort")
+    expect(page.locator("#rate-smaller")).to_have_text("Zweites Wort")
+    expect(page.locator("#rate-scale [data-value='5'] b")).to_have_text("Gleich")
+    page.keyboard.press("0")
+    expect(page.locator("#rate-value b")).to_be_empty()
+    page.keyboard.press("1")
+    page.keyboard.press("]")
+    expect(page.locator("#rate-value b")).to_have_text("1.5")
+    expect(page.locator("#rate-value span")).to_have_text("between 1 Gar nicht ähnlich and 2 a")
+    assert widest_overflow(page) <= 0

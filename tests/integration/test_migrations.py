@@ -22,7 +22,7 @@ from db.checks import check
 from db.migrations import MIGRATIONS, Migrations, Upgrade, current, prepare, upgrade
 from db.models import APPEND_ONLY, Base, Project
 from tests.conftest import require_postgresql
-from tests.databases import AWKWARD, contents, empty_schema, fill
+from tests.databases import AWKWARD, contents, empty_schema, fill, new_database
 
 pytestmark = pytest.mark.both_databases
 
@@ -188,6 +188,51 @@ def test_an_upgrade_keeps_every_row(database, later):
     history = before.pop("rating_history")
     assert [[*row[:7], "import", *row[8:]] for row in history] == after.pop("rating_history")
     assert after == before
+
+
+def test_the_grades_of_a_database_without_scales_stay_as_they_are(bare, tmp_path):
+    upgrade(bare, to="0019")
+    with new_database("sqlite", tmp_path) as made:
+        fill(made)
+        rows = contents(made)
+    with bare.engine.begin() as connection:
+        for table in Base.metadata.sorted_tables:
+            if table.name not in inspect(connection).get_table_names():
+                rows[table.name] = []  # of a later revision
+                continue
+            there = {column["name"] for column in inspect(connection).get_columns(table.name)}
+            for row in rows[table.name]:
+                named = zip((column.name for column in table.columns), row, strict=True)
+                connection.execute(table.insert(), {name: value for name, value in named if name in there})
+    upgrade(bare)
+    assert contents(bare) == rows
+    assert check(bare).problems == ()
+    with bare.reading() as session:
+        scales = session.execute(text("SELECT scale_step, scale_low, scale_high FROM projects")).all()
+    assert {tuple(scale) for scale in scales} == {("0.25", 0, 16)}
+
+
+def test_the_database_keeps_grades_on_the_scale_of_their_project(database):
+    fill(database)
+    before = contents(database)
+    copied = "INSERT INTO rating_history SELECT {} FROM rating_history WHERE id = 1"
+    names = [column.name for column in Base.metadata.tables["rating_history"].columns]
+    for column, grade in (("quarters", 17), ("previous_quarters", -1)):
+        values = {"id": "777", column: str(grade)}
+        refused = copied.format(", ".join(values.get(name, name) for name in names))
+        with pytest.raises(IntegrityError, match="off the scale"), database.session() as session:
+            session.execute(text(refused))
+    graded = ("ratings", "repeats", "set_aside_ratings", "adjudications", "training_pairs", "training_grades")
+    for table in graded:
+        with pytest.raises(IntegrityError, match="off the scale"), database.session() as session:
+            session.execute(text(f"UPDATE {table} SET quarters = 17"))
+    with pytest.raises(IntegrityError, match="off the scale"), database.session() as session:
+        session.execute(text("UPDATE pairs SET intended_quarters = -1"))
+    assert contents(database) == before
+    with database.session() as session:
+        session.execute(text("UPDATE projects SET scale_low = -8, scale_high = 40"))
+        session.execute(text("UPDATE pairs SET intended_quarters = -8"))
+        session.execute(text("UPDATE training_grades SET quarters = 40"))
 
 
 def rows_of(session) -> dict[str, list[list[object]]]:

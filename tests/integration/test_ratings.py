@@ -17,11 +17,12 @@ from sqlalchemy.exc import OperationalError
 
 from annotation.assignment import Progress
 from annotation.errors import AssignmentError, GradeError, NoteError, NotFoundError
+from annotation.scale import CLSS
 from annotation.services import projects
 from annotation.services.assignment import AssignmentService, refresh_pairs
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
-from annotation.types import SkipReason, from_quarters
+from annotation.types import SkipReason
 from db.models import Assignment, Comment, Pair, Project, Rating, RatingChange
 from tests.people import at_once
 from tests.raters import World, check, new_world, return_expired_leases
@@ -107,7 +108,7 @@ def test_the_same_grade_again_changes_nothing(database, services, clock):
 def test_a_change_of_mind_is_kept_in_the_history_and_its_seconds_added(database, services, clock):
     world, rater, pair = one_held(database, services)
     for quarters, seconds in ((8, 5), (16, 2.5), (0, 1)):
-        services[1].rate(pair, rater, from_quarters(quarters), seconds)
+        services[1].rate(pair, rater, CLSS.from_steps(quarters), seconds)
         clock.move()
     assert history(world) == [(None, 8, 5), (8, 16, 2.5), (16, 0, 1)]
     kept = rating_of(world, pair)
@@ -179,10 +180,10 @@ def test_my_last_answers_come_newest_first_with_what_i_skipped(database, service
             if rater == mine and number == 20:
                 queue = assignments.skip(pair, rater, SkipReason.OTHER).queue
             else:
-                queue = ratings.rate(pair, rater, from_quarters(number % 17)).queue
+                queue = ratings.rate(pair, rater, CLSS.from_steps(number % 17)).queue
     recent = ratings.recent(world.project, mine)
     assert [pair.id for pair in recent] == list(reversed(world.pairs[5:25]))
-    answers = [None if number == 20 else from_quarters(number % 17) for number in range(24, 4, -1)]
+    answers = [None if number == 20 else CLSS.from_steps(number % 17) for number in range(24, 4, -1)]
     assert [pair.grade for pair in recent] == answers
     assert [pair.rated_at is None for pair in recent] == [answer is None for answer in answers]
     assert recent[0].rated_at == clock.now
@@ -410,9 +411,9 @@ class Raters(RuleBasedStateMachine):
         allowed = state in ("held", "rated") or (state is not None and self.model.slots(pair) > 0)
         if not allowed or (state not in ("held", "rated") and not self.model.make_room(rater)):
             with pytest.raises(AssignmentError):
-                self.ratings.rate(pair, rater, from_quarters(quarters))
+                self.ratings.rate(pair, rater, CLSS.from_steps(quarters))
             return
-        saved = self.ratings.rate(pair, rater, from_quarters(quarters))
+        saved = self.ratings.rate(pair, rater, CLSS.from_steps(quarters))
         self.model.changes += self.model.grade.get((pair, rater)) != quarters
         self.model.state[pair, rater] = "rated"
         self.model.grade[pair, rater] = quarters

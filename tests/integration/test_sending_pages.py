@@ -30,6 +30,7 @@ from kpdemo.io.predictions import bundle_of, count_phrases
 from kpdemo.types import Document
 from kpdemo.ui.serving import SecurityMiddleware
 from tests.fakes import FakePredictor
+from tests.people import MovableClock, add_project
 from tests.predicted import grade, pairs_of
 
 ADDRESS = "http://127.0.0.1:7860"
@@ -247,34 +248,38 @@ def test_raters_find_no_model_and_no_score_in_what_they_are_given(client, servic
     assert services.gold.counts(1).with_gold == 1
 
 
-def test_bundles_are_kept_for_a_while_and_not_without_limit():
-    moment = [0.0]
-    handovers = HandOvers(seconds=lambda: moment[0])
+@pytest.mark.both_databases
+def test_bundles_are_kept_for_a_while_and_every_process_finds_them(database):
+    clock = MovableClock()
+    handovers, elsewhere = HandOvers(database, clock), HandOvers(database, clock)
+    project = add_project(database, clock(), "Sent")
     address = handovers.keep(bundle())
     token = address.rsplit("/", 1)[-1]
-    moment[0] = KEPT_MINUTES * 60 - 1
-    assert handovers.documents(token)[0].title == AWKWARD
-    moment[0] += 1
+    clock.forward(seconds=KEPT_MINUTES * 60 - 1)
+    assert elsewhere.documents(token)[0].title == AWKWARD
+    clock.forward(seconds=1)
     with pytest.raises(HandOverError, match=r"no longer kept .* already do not come twice"):
         handovers.documents(token)
     with pytest.raises(ImportFileError):
         handovers.keep({"documents": 3})
-    handovers.mark_sent(token, 7)
-    moment[0] += REMEMBERED_HOURS * 3600 - 1
-    assert handovers.project_of(token) == 7
-    moment[0] += 1
+    handovers.mark_sent(token, project)
+    clock.forward(seconds=REMEMBERED_HOURS * 3600 - 1)
+    assert elsewhere.project_of(token) == project
+    with pytest.raises(HandOverError, match="no longer kept"):
+        elsewhere.documents(token)
+    clock.forward(seconds=1)
     assert handovers.project_of(token) is None
 
 
-def test_what_is_too_much_is_refused_and_nobody_loses_what_is_kept(monkeypatch):
+def test_what_is_too_much_is_refused_and_nobody_loses_what_is_kept(monkeypatch, sqlite_database):
     monkeypatch.setattr("annotation.services.predictions.LARGEST", 10)
     with pytest.raises(ValueError, match="and the page sends at most 10"):
-        HandOvers().keep(bundle())
+        HandOvers(sqlite_database).keep(bundle())
     monkeypatch.setattr("annotation.services.predictions.LARGEST", LARGEST)
     monkeypatch.setattr("annotation.services.predictions.MOST_OF_ONE", 1_000)
     monkeypatch.setattr("annotation.services.predictions.MOST_KEPT", 2_000)
-    moment = [0.0]
-    handovers = HandOvers(seconds=lambda: moment[0])
+    clock = MovableClock()
+    handovers = HandOvers(sqlite_database, clock)
     kept = []
 
     def keep_until_refused(*senders: str) -> None:
@@ -289,6 +294,6 @@ def test_what_is_too_much_is_refused_and_nobody_loses_what_is_kept(monkeypatch):
     assert len(kept) > 3
     for address in kept:
         assert handovers.documents(address.rsplit("/", 1)[-1])
-    moment[0] = KEPT_MINUTES * 60
+    clock.forward(minutes=KEPT_MINUTES)
     assert handovers.keep(bundle("later"), "192.0.2.1")
     assert MOST_KEPT > MOST_OF_ONE >= LARGEST

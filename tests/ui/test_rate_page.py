@@ -115,7 +115,7 @@ def with_guidelines(text: str) -> Project:
 
 
 def test_the_scale_is_told_in_the_papers_words():
-    text = Tree(scale_html("", ["sentence2phrase"])).text
+    text = Tree(scale_html(ProjectSettings("", types=("sentence2phrase",)))).text
     for point in CLSS_POINTS:
         assert point.name in text
         assert point.description in text

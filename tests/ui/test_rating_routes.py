@@ -43,11 +43,12 @@ AWKWARD = '<script>alert("1")</script> שלום 短語 🦜 &amp;\u2028\n' + "x"
 class PlainNames(PairNames):
     """Names that are the ids, for tests to tell pairs by."""
 
-    def name_of(self, pair_id: int) -> int:
+    def name_of(self, pair_id: int, *, is_repeat: bool = False) -> int:
         return pair_id
 
-    def id_of(self, name: str) -> int | None:
-        return whole_in(name)
+    def find(self, name: str) -> tuple[int, bool] | None:
+        found = whole_in(name)
+        return None if found is None else (found, False)
 
 
 class Browser:
@@ -443,6 +444,8 @@ def test_a_full_disk_is_told_to_who_can_wait_for_room(world):
     add_annotation_routes(server, open_services(world.database))
     browser = Browser(server, world, world.raters[0])
     pair = browser.queue()["pairs"][0]["id"]
+    with sqlite3.connect(world.database.path) as file:  # no page of the upgrades is left to be used
+        file.execute("VACUUM")
     pages = [1]
 
     @event.listens_for(world.database.engine, "checkout")

@@ -50,9 +50,8 @@ def test_another_site_may_not_post(client, origin):
 
 
 def documented_headers(host: str) -> dict[str, str]:
-    """What reaches the server through nginx set up as the documentation says, for a reader's `host`."""
-    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
-    [block] = re.findall(r"```nginx\n(.*?)```", text, re.DOTALL)
+    """What reaches the server through nginx set up as in deploy/nginx.conf, for a reader's `host`."""
+    block = (ROOT / "deploy" / "nginx.conf").read_text(encoding="utf-8")
     [passed_to] = re.findall(r"proxy_pass http://([^/;]+);", block)
     values = {"$http_host": host, "$scheme": "https", "$remote_addr": "203.0.113.9"}
     named = dict(re.findall(r"proxy_set_header (\S+) (\S+);", block))
@@ -109,3 +108,27 @@ def test_browsers_that_came_by_https_stay_with_it():
 
 def test_without_https_nothing_is_said_of_it(client):
     assert "strict-transport-security" not in client.get("/healthz").headers
+
+
+def test_a_value_that_no_field_could_hold_is_a_line_in_the_log_and_no_traceback(client, caplog, capfd):
+    def answer(values: list[object]) -> str:
+        event = client.post("/gradio_api/call/predict", json={"data": values}).json()["event_id"]
+        return client.get(f"/gradio_api/call/predict/{event}").text
+
+    config = client.get("/config").json()
+    [predict] = [each for each in config["dependencies"] if each["api_name"] == "predict"]
+    parts = {part["id"]: part for part in config["components"]}
+    values = [parts[number]["props"].get("value") for number in predict["inputs"]]
+    [place] = [
+        index
+        for index, number in enumerate(predict["inputs"])
+        if parts[number]["props"].get("label") == "Model"
+    ]
+    values[place] = "no such model"
+    assert "not what the fields of this page hold" in answer(["too few"])
+    assert "no such model is not in the list of choices" in answer(values)
+    assert "Traceback" not in capfd.readouterr().err
+    assert [record.getMessage() for record in caplog.records if record.name == "kpdemo.pages"] == [
+        "predict: the values that were sent are refused (ValueError)",
+        "predict: the values that were sent are refused (Error)",
+    ]

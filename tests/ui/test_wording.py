@@ -9,9 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from annotation.authoring import BINS, JudgedPair, writing_report
+from annotation.authoring import JudgedPair, bins_of, writing_report
 from annotation.errors import UnfinishedError
 from annotation.relevance import Average, JudgingOptions
+from annotation.scale import CLSS
 from annotation.services.gold import GoldCounts, _missing_text
 from annotation.services.quality import Standing
 from annotation.types import User
@@ -22,6 +23,8 @@ from annotation.ui.quality import standings_html
 from annotation.ui.wording import figure, regroup_numbers
 from annotation.ui.writing import ReportHandlers, distribution_chart, distribution_html, matrix_html
 from annotation.wording import share_text
+
+BINS = bins_of(CLSS)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +65,7 @@ def test_the_pages_say_100_percent_of_all_only():
     assert "99 %" in figures_html(
         {"m": SimpleNamespace(documents=1, judged_at_k=299 / 300, **model)}, JudgingOptions()
     )
-    report = SimpleNamespace(distribution=(("sentence2phrase", (299, *[0] * (len(BINS) - 2), 1)),))
+    report = SimpleNamespace(bins=BINS, distribution=(("sentence2phrase", (299, *[0] * (len(BINS) - 2), 1)),))
     assert distribution_html(report).count("100 %") == 1
     assert distribution_chart(report)["data"][1]["customdata"][-2:] == ["99 %", "100 %"]
     chart = grades_chart(("0", "1"), [("a", (0.0001, 0.9999))])
@@ -70,7 +73,7 @@ def test_the_pages_say_100_percent_of_all_only():
 
 
 def test_a_line_is_told_from_the_bars_of_its_colour():
-    report = SimpleNamespace(distribution=(("sentence2phrase", (1,) * len(BINS)),))
+    report = SimpleNamespace(bins=BINS, distribution=(("sentence2phrase", (1,) * len(BINS)),))
     bars, line = distribution_chart(report)["data"]
     assert bars["marker"]["color"] == line["line"]["color"]
     assert bars["opacity"] == 0.5

@@ -15,8 +15,9 @@ NAMES = PairNames(lambda: b"k" * 32)
 
 @given(st.integers(0, LARGEST_WHOLE))
 def test_a_name_leads_back_to_its_pair(pair_id):
-    assert NAMES.id_of(NAMES.name_of(pair_id)) == pair_id
-    assert PairNames(lambda: b"other").id_of(NAMES.name_of(pair_id)) is None
+    assert NAMES.find(NAMES.name_of(pair_id)) == (pair_id, False)
+    assert NAMES.find(NAMES.name_of(pair_id, is_repeat=True)) == (pair_id, True)
+    assert PairNames(lambda: b"other").find(NAMES.name_of(pair_id)) is None
 
 
 def test_pairs_beside_each_other_have_names_that_are_not():
@@ -28,4 +29,4 @@ def test_pairs_beside_each_other_have_names_that_are_not():
 
 @given(st.text(max_size=20) | st.text("0123456789abcdef", min_size=16, max_size=16))
 def test_what_is_no_name_leads_nowhere(text):
-    assert NAMES.id_of(text) is None
+    assert NAMES.find(text) is None

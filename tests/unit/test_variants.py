@@ -26,6 +26,8 @@ def written(phrase, body, *, title="", language="en"):
         ("Navier–Stokes equations", "", "It solves Navier–Stokes equations.", "Navier–Stokes equations"),
         ("Navier–Stokes equations", "Solving Navier–Stokes Equations", "It runs.", "Navier–Stokes equations"),
         ("large graph", "", "It is old – Large graphs are hard. A large – large – graph.", "large graphs"),
+        ("delay propagation", "", "Delay propagation spreads. Few delays do.", "delay propagation"),
+        ("delay propagation", "", "Delay propagation spreads.", "Delay propagation"),
         ("kernel", "", "Kernels, a kernel and the kernel of it.", "kernel"),
     ],
 )

@@ -1,10 +1,11 @@
-import { ask as askServer, gradeWords, isInUse, Storage } from "./parts.js";
+import { ask as askServer, gradeWords, isInUse, Scale, Storage } from "./parts.js";
 
-const TOP = 16, PATIENCE = 20_000, BETWEEN_LOOKS = 10_000;
+const PATIENCE = 20_000, BETWEEN_LOOKS = 10_000;
 const by = (id) => document.getElementById(id);
 const form = () => by("adjudicate-form");
 const view = () => document.querySelector("#adjudicate-item [data-drawn]"); // the form, or a pair without one
-let grade = null; // quarters
+let grade = null; // in steps of the scale
+let scale = null; // of the project
 let waiting = 0; // a timer while an answer is due
 let askedAt = ""; // the drawing that the answer that is due replaces
 let keeps = false; // whether the answer that is due leaves the pair as it is
@@ -20,24 +21,25 @@ const options = new Storage("localStorage");
 const keysOn = () => options.read("kpdemo-adjudicate-keys") ?? true;
 
 const cause = () => form()?.querySelector("input[name=adjudicate-cause]:checked")?.value ?? "";
-const number = (quarters) => String(quarters / 4);
-const pointName = (point) => form().querySelector(`#adjudicate-scale [data-quarters="${4 * point}"] b`).textContent;
+const number = (steps) => String(scale.grade(steps));
+const pointName = (point) => form().querySelector(`#adjudicate-scale [data-quarters="${scale.steps(point)}"] b`).textContent;
 
 const paint = () => {
   const chosen = grade !== null, points = form().querySelectorAll("#adjudicate-scale button");
-  const near = chosen ? Math.min(TOP, Math.round(grade / 4) * 4) : 0;
+  const values = scale.points.map((point) => scale.steps(point)), width = values[1] - values[0];
+  const near = chosen ? values.toSorted((a, b) => Math.abs(a - grade) - Math.abs(b - grade))[0] : scale.low;
   for (const point of points) {
     const value = Number(point.dataset.quarters);
     point.setAttribute("aria-checked", String(chosen && value === grade));
-    point.classList.toggle("rate-near", chosen && value !== grade && Math.abs(value - grade) < 4);
+    point.classList.toggle("rate-near", chosen && value !== grade && Math.abs(value - grade) < width);
     point.tabIndex = value === near ? 0 : -1;
   }
   by("adjudicate-value").querySelector("b").textContent = chosen ? number(grade) : "";
-  by("adjudicate-value").querySelector("span").textContent = chosen ? gradeWords(grade / 4, pointName) : "No grade chosen yet";
+  by("adjudicate-value").querySelector("span").textContent = chosen ? gradeWords(scale.grade(grade), scale.points, pointName) : "No grade chosen yet";
   const mark = by("adjudicate-mark");
   if (by("adjudicate-said")?.dataset.kind === "missing") say("", "note");
   mark.hidden = !chosen;
-  if (chosen) mark.style.setProperty("--at", number(grade));
+  if (chosen) mark.style.setProperty("--at", String((grade - scale.low) / (scale.high - scale.low)));
   by("adjudicate-save").disabled = !chosen || !cause() || waiting !== 0;
   by("adjudicate-note").readOnly = waiting !== 0; // what is typed now would go with the form
 };
@@ -64,6 +66,7 @@ const settle = () => {
 };
 
 const shownForm = (data) => {
+  scale = new Scale(form().dataset);
   const draft = drafts.read(draftName(data));
   settle();
   if (draft) fill(draft.quarters, draft.cause, draft.note);
@@ -141,16 +144,16 @@ const isReplaced = () => waiting !== 0 && view()?.dataset.drawn === askedAt;
 const take = (quarters) => {
   if (isReplaced()) return;
   const step = Number(form().dataset.step);
-  grade = Math.max(0, Math.min(TOP, Math.round(quarters / step) * step));
+  grade = scale.within(Math.round(quarters / step) * step);
   paint();
   keepDraft();
 };
-const move = (direction) => take(grade === null ? (direction > 0 ? 0 : TOP) : grade + direction * Number(form().dataset.step));
+const move = (direction) => take(grade === null ? (direction > 0 ? scale.low : scale.high) : grade + direction * Number(form().dataset.step));
 // The arrows of the scale, as on the rating page: a step, or to the point below or above.
 const moveOnScale = (key) => {
-  if (grade === null) take(0);
+  if (grade === null) take(scale.low);
   else if (key === "ArrowLeft" || key === "ArrowRight") move(key === "ArrowLeft" ? -1 : 1);
-  else take(4 * (key === "ArrowUp" ? Math.ceil(grade / 4) - 1 : Math.floor(grade / 4) + 1));
+  else take(scale.pointBeside(grade, key === "ArrowUp" ? -1 : 1));
   form().querySelector("#adjudicate-scale [tabindex='0']").focus();
 };
 const decision = () => {
@@ -226,7 +229,7 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (!isOn) return;
-  if (form() && /^[0-4]$/.test(event.key)) take(Number(event.key) * 4);
+  if (form() && scale.ofKey(event.key) !== null) take(scale.ofKey(event.key));
   else if (form() && event.key === "[") move(-1);
   else if (form() && event.key === "]") move(1);
   else if (event.repeat) return;

@@ -78,11 +78,39 @@ export const button = (text) => element("button", text, { type: "button", classN
 // A project's own name may run from right to left: the words around it keep their order.
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
 const isolated = (name) => (RIGHT_TO_LEFT.test(name) ? `\u2068${name}\u2069` : name);
-export const gradeWords = (grade, nameOf) => {
-  const low = Math.floor(grade);
-  const numbered = (point) => `${point} ${isolated(nameOf(point))}`;
-  return low === grade ? nameOf(low) : `between ${numbered(low)} and ${numbered(low + 1)}`;
+export const gradeWords = (grade, points, nameOf) => {
+  const low = points.findLast((point) => point <= grade), high = points.find((point) => point >= grade);
+  const numbered = (point) => `${point} ${isolated(nameOf(point))}`.trim();
+  if (low === high) return nameOf(low);
+  return nameOf(low) || nameOf(high) ? `between ${numbered(low)} and ${numbered(high)}` : "";
 };
+
+// The scale of a project: the page has whole numbers of its steps from 0, as the database, and the server grades.
+export class Scale {
+  constructor({ scaleStep, points }) {
+    this.size = Number(scaleStep);
+    this.points = JSON.parse(points);
+    this.low = this.steps(this.points[0]);
+    this.high = this.steps(this.points.at(-1));
+  }
+
+  steps(grade) { return Math.round(grade / this.size); }
+  grade(steps) { return Number((steps * this.size).toFixed(6)); }
+  within(steps) { return Math.min(this.high, Math.max(this.low, steps)); }
+  // The point below (-1) or above (1) a grade, else the end; of none the lowest.
+  pointBeside(steps, direction) {
+    if (steps === null) return this.low;
+    const points = this.points.map((point) => this.steps(point));
+    const beside = direction < 0 ? points.findLast((point) => point < steps) : points.find((point) => point > steps);
+    return beside ?? (direction < 0 ? this.low : this.high);
+  }
+  // The digit of a point; where points are farther apart than one, digits would not say which they mean.
+  ofKey(key) {
+    const isWhole = this.points[1] - this.points[0] === 1;
+    return isWhole && /^[0-9]$/.test(key) && this.points.includes(Number(key)) ? this.steps(Number(key)) : null;
+  }
+  get ends() { return `${this.points[0]} to ${this.points.at(-1)}`; }
+}
 
 // A table or code that is wider than its place scrolls there; only then keys have to reach it.
 const widths = new ResizeObserver((entries) => {

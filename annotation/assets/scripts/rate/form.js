@@ -1,18 +1,16 @@
 // What was filled in for one pair, kept as a draft until it is sent, and the time that it took.
 import { Stopwatch } from "../parts.js";
 
-export const TOP = 16;  // grades are whole numbers of quarters here, as in the database
-export const QUARTERS = 4;
 const ABOUT = 60;
 
 // How a sentence names a pair: the beginning of its smaller item.
 const about = ({ right }) => (right.length > ABOUT ? `${right.slice(0, ABOUT)}…` : right);
 
 export class Form {
-  constructor(pair, isEarlier, store) {
+  constructor(pair, isEarlier, store, scale) {
     const draft = store.draft(pair.id);
-    Object.assign(this, { pair, isEarlier, store });
-    this.saved = pair.grade === null ? null : Math.round(pair.grade * QUARTERS);
+    Object.assign(this, { pair, isEarlier, store, scale });
+    this.saved = pair.grade === null ? null : scale.steps(pair.grade);
     this.grade = draft ? draft.grade : this.saved;
     this.comment = draft?.comment ?? pair.comment ?? "";
     this.isFlagged = draft?.isFlagged ?? Boolean(pair.flagged);
@@ -24,8 +22,8 @@ export class Form {
   }
   get isNew() { return this.isCommentNew || this.grade !== this.saved; }
 
-  choose(quarters) {
-    this.grade = Math.min(TOP, Math.max(0, quarters));
+  choose(steps) {
+    this.grade = this.scale.within(steps);
     this.keep();
   }
 
@@ -47,7 +45,7 @@ export class Form {
   }
 
   ratingEntry() {
-    const body = { grade: this.grade / QUARTERS, seconds: this.watch.seconds };
+    const body = { grade: this.scale.grade(this.grade), seconds: this.watch.seconds };
     const isNew = this.saved === null;
     if (this.pair.training) return { kind: "training", training: this.pair.training, isNew, ...this.#named(), body };
     return { kind: "rating", isNew, ...this.#named(), body };
@@ -63,7 +61,7 @@ export class Form {
   // The pair as it will be once all is sent; a skipped one has no grade.
   answer(grade = this.grade) {
     const { comment, isFlagged } = this;
-    const given = { grade: grade === null ? null : grade / QUARTERS, rated_at: new Date().toISOString() };
+    const given = { grade: grade === null ? null : this.scale.grade(grade), rated_at: new Date().toISOString() };
     return { ...this.pair, ...given, comment, flagged: isFlagged };
   }
 }

@@ -1,10 +1,9 @@
 // The rater's keys: what each does, where they go, and when they do nothing. A key is for the pair that was on the screen when it was pressed.
-import { QUARTERS } from "./form.js";
 
 // Milliseconds until a key counts for a pair that came without the rater's doing.
 export const timing = { hold: 1000 };
 
-const GRADING = /^([0-4[\]]|Arrow(Left|Right|Up|Down)|Enter)$/;
+const GRADING = /^([0-9[\]]|Arrow(Left|Right|Up|Down)|Enter)$/;
 
 export class Keys {
   constructor(session) {
@@ -17,7 +16,7 @@ export class Keys {
   press(key, at) {
     const { session } = this;
     if (GRADING.test(key) && !this.isMeant(at)) return;
-    if (/^[0-4]$/.test(key)) session.choose(Number(key) * QUARTERS);
+    if (/^[0-9]$/.test(key)) session.choose(session.scale.ofKey(key));
     else if (key === "[" || key === "ArrowLeft") session.move(-1);
     else if (key === "]" || key === "ArrowRight") session.move(1);
     else if (key === "ArrowUp") session.movePoint(-1);

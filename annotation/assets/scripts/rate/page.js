@@ -1,7 +1,6 @@
 // The rating page: finds its form whenever Gradio has put it there, and wires it to keys, buttons and tabs.
 import { signInAgain } from "../page.js";
-import { watchWidths } from "../parts.js";
-import { QUARTERS } from "./form.js";
+import { Scale, watchWidths } from "../parts.js";
 import { land } from "./keys.js";
 import { Sender } from "./sender.js";
 import { Session } from "./session.js";
@@ -9,7 +8,7 @@ import { keepOption, options, Store } from "./store.js";
 import { render } from "./view.js";
 
 const LOOK_AGAIN = 20_000;
-const KEYS = new Set(["0", "1", "2", "3", "4", "[", "]", "ArrowLeft", "ArrowRight", "Enter", "Backspace", "s", "c", "?"]);
+const KEYS = new Set(["[", "]", "ArrowLeft", "ArrowRight", "Enter", "Backspace", "s", "c", "?"]);
 const GRADING = new Set(["choose", "up", "down", "submit"]);
 const REPEATABLE = new Set(["[", "]", "ArrowLeft", "ArrowRight"]);
 const TYPING = "textarea, select, [contenteditable], input:not([type=radio], [type=checkbox], [type=button])";
@@ -53,7 +52,8 @@ const start = (form) => {
   sender?.leave();
   const { project, user, storage, step, mayRevise } = form.dataset;
   store = new Store(storage);
-  session = new Session({ store, step: Number(step), mayRevise: mayRevise === "true", changed, say, opened, loadHistory });
+  const scale = new Scale(form.dataset);
+  session = new Session({ store, scale, step: Number(step), mayRevise: mayRevise === "true", changed, say, opened, loadHistory });
   sender = new Sender({
     project, user, store, changed,
     received: (answer, entry) => session.received(answer, entry),
@@ -182,7 +182,7 @@ const stop = async () => {
 };
 
 const ACTIONS = {
-  choose: ({ value }) => session.choose(Number(value) * QUARTERS),
+  choose: ({ value }) => session.choose(session.scale.steps(Number(value))),
   up: () => session.move(1),
   down: () => session.move(-1),
   submit: () => session.submit(),
@@ -267,7 +267,7 @@ const pressed = (event) => {
     return;
   }
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  if (!hasKeys || !KEYS.has(key) || !isFree(event.target, key)) return;
+  if (!hasKeys || !(KEYS.has(key) || session.scale.ofKey(key) !== null) || !isFree(event.target, key)) return;
   if (session.training.isOn && key === "Backspace") return;
   event.preventDefault();
   if (!event.repeat || REPEATABLE.has(key)) session.keys.press(key, event.timeStamp);

@@ -1,7 +1,7 @@
 // What the rater is doing: the pair shown, and what comes next. Nothing here waits for the server.
 import { agree } from "../consent.js";
 import { random } from "../parts.js";
-import { Form, QUARTERS } from "./form.js";
+import { Form } from "./form.js";
 import { Keys } from "./keys.js";
 import { Tabs } from "./tabs.js";
 import { Training, trainingResult } from "./training.js";
@@ -42,8 +42,8 @@ class Consent {
 }
 
 export class Session {
-  constructor({ store, step, mayRevise, changed, say, opened, loadHistory }) {
-    Object.assign(this, { store, step, mayRevise, changed, say, opened, loadHistory });
+  constructor({ store, scale, step, mayRevise, changed, say, opened, loadHistory }) {
+    Object.assign(this, { store, scale, step, mayRevise, changed, say, opened, loadHistory });
     this.sender = this.channel = this.progress = null;
     this.isSynced = this.isWaiting = this.isShareGraded = false;
     this.problem = "";
@@ -86,24 +86,22 @@ export class Session {
 
   // What the rater does
 
-  choose(quarters) {
+  choose(steps) {
     if (!this.form || this.isLocked) return;
-    this.form.choose(quarters);
+    this.form.choose(steps);
     this.changed();
   }
 
   move(steps, size = this.step) {
     if (!this.form || this.isLocked) return;
-    if (this.form.grade === null) this.say("Choose a grade from 0 to 4 first.");
+    if (this.form.grade === null) this.say(`Choose a grade from ${this.scale.ends} first.`);
     else this.choose(this.form.grade + steps * size);
   }
 
   // To the point below (-1) or above (1), as the arrows of a group of radio buttons go.
   movePoint(direction) {
     if (!this.form || this.isLocked) return;
-    const { grade } = this.form;
-    const point = grade === null ? 0 : direction + (direction > 0 ? Math.floor : Math.ceil)(grade / QUARTERS);
-    this.choose(point * QUARTERS);
+    this.choose(this.scale.pointBeside(this.form.grade, direction));
   }
 
   write(comment, isFlagged) {
@@ -222,7 +220,7 @@ export class Session {
     }
     if (answer.project) {
       this.training.end();
-      this.step = answer.project.step * QUARTERS;
+      this.step = this.scale.steps(answer.project.step);
       this.mayRevise = answer.project.may_revise;
     }
     if (answer.pairs) this.#take(answer, Boolean(answer.project) || Boolean(answer.share_graded));
@@ -331,7 +329,7 @@ export class Session {
     const { pair, form } = this;
     if (form?.pair.id !== pair?.id || form?.isEarlier !== Boolean(this.earlier)) {
       form?.pause();
-      this.form = pair && new Form(pair, Boolean(this.earlier), this.store);
+      this.form = pair && new Form(pair, Boolean(this.earlier), this.store, this.scale);
       this.keys.turn();
       if (form && !isOwn) this.keys.hold();
     }

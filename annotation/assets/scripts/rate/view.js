@@ -1,7 +1,6 @@
 // Puts what the session holds into the form. Texts of pairs go in as text, never as markup.
 import { showConsent } from "../consent.js";
 import { button, element, gradeWords, notice, setText, time } from "../parts.js";
-import { QUARTERS, TOP } from "./form.js";
 import { showTraining, trainingMessage } from "./training.js";
 
 const AT_ONCE = 8000;
@@ -39,19 +38,22 @@ const HELD = "Another pair: read it first, you can grade it in a moment.";
 const pointName = (root, value) => root.querySelector(`#rate-scale [data-value="${value}"] b`).textContent;
 
 // The grade and what it is called.
-const numberAndWords = (root, quarters) => {
-  if (quarters === null) return ["", "No grade yet: choose 0 to 4."];
-  const grade = quarters / QUARTERS;
-  return [String(grade), gradeWords(grade, (point) => pointName(root, point))];
+const numberAndWords = (root, steps, scale) => {
+  if (steps === null) return ["", `No grade yet: choose ${scale.ends}.`];
+  const grade = scale.grade(steps);
+  return [String(grade), gradeWords(grade, scale.points, (point) => pointName(root, point))];
 };
 
 // The points in the words of the pair's type.
 const showWords = (root, type) => {
   const words = JSON.parse(root.querySelector("#rate-scale").dataset.words);
-  for (const [value, texts] of (words[type] ?? words[""]).entries()) {
-    const button = root.querySelector(`#rate-scale [data-value="${value}"]`);
-    [...button.querySelectorAll("[dir]")].forEach((place, at) => setText(place, texts[at]));
+  const buttons = root.querySelectorAll("#rate-scale [data-value]"), named = [];
+  for (const [at, texts] of (words[type] ?? words[""]).entries()) {
+    [...buttons[at].querySelectorAll("[dir]")].forEach((place, which) => setText(place, texts[which]));
+    if (texts[0]) named.push(`${buttons[at].dataset.value} ${texts[0]}`);
   }
+  const legend = root.querySelector("#rate-names");
+  if (legend) setText(legend, named.join(" · "));
 };
 
 const showSaved = (root, sender) => {
@@ -72,19 +74,21 @@ const showSaved = (root, sender) => {
 
 const showScale = (root, session) => {
   const { grade } = session.form;
-  const low = grade === null ? 0 : Math.floor(grade / QUARTERS);
+  const { scale } = session, given = grade === null ? null : scale.grade(grade);
+  const low = given === null ? scale.points[0] : scale.points.findLast((point) => point <= given);
+  const width = scale.points[1] - scale.points[0];
   for (const button of root.querySelectorAll("#rate-scale [role=radio]")) {
     const value = Number(button.dataset.value);
-    const distance = grade === null ? 1 : Math.abs(value - grade / QUARTERS);
+    const distance = given === null ? width : Math.abs(value - given);
     button.setAttribute("aria-checked", String(distance === 0));
-    button.classList.toggle("rate-near", distance > 0 && distance < 1);
+    button.classList.toggle("rate-near", distance > 0 && distance < width);
     button.tabIndex = value === low ? 0 : -1;
     button.disabled = session.isLocked;
   }
-  const [number, words] = session.keys.isHeld && grade === null ? ["", HELD] : numberAndWords(root, grade);
+  const [number, words] = session.keys.isHeld && grade === null ? ["", HELD] : numberAndWords(root, grade, scale);
   setText(root.querySelector("#rate-value b"), number);
   setText(root.querySelector("#rate-value span"), words);
-  const steps = { up: TOP, down: 0 };
+  const steps = { up: scale.high, down: scale.low };
   for (const [action, end] of Object.entries(steps)) {
     root.querySelector(`[data-rate=${action}]`).disabled = session.isLocked || grade === null || grade === end;
   }
@@ -166,9 +170,10 @@ const showPair = (root, session) => {
   if (isNewPair) {
     pairElement.dataset.shown = shown;
     setText(root.querySelector("#rate-type"), pair.type_label);
-    setText(root.querySelector("#rate-larger"), pair.larger_label);
-    setText(root.querySelector("#rate-smaller"), pair.smaller_label);
-    setText(root.querySelector("#rate-question"), pair.question);
+    const own = JSON.parse(root.dataset.items ?? "{}")[pair.type];
+    setText(root.querySelector("#rate-larger"), own?.larger ?? pair.larger_label);
+    setText(root.querySelector("#rate-smaller"), own?.smaller ?? pair.smaller_label);
+    setText(root.querySelector("#rate-question"), own?.question ?? pair.question);
     showWords(root, pair.type);
     for (const side of ["left", "right"]) {
       const box = root.querySelector(`#rate-${side}`);

@@ -24,7 +24,8 @@ export const showDesk = (root, desk) => {
   const done = desk.submitted + desk.accepted;
   find("#write-counts").textContent = `You wrote ${count(done, "text")}, ${desk.accepted} accepted`
     + `${desk.sent_back ? `, ${desk.sent_back} sent back` : ""} · ${task && desk.unwritten ? "up to " : ""}${count(desk.unwritten, task ? "more item" : "item")} open`;
-  const balance = desk.balance?.map((number, at) => `${at + 1}: ${number}`).join("  ");
+  const points = JSON.parse(root.dataset.points);
+  const balance = desk.balance?.map((number, at) => `${points[at + 1]}: ${number}`).join("  ");
   find("#write-balance").textContent = balance ? `Requested so far for items of this type${desk.has_genre ? " and genre" : ""}, by grade – ${balance}` : "";
   if (!task) find("#write-type").textContent = "";
 };
