@@ -240,6 +240,8 @@ def _iso(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="seconds")
 
 
+PSEUDONYM = "rater-"
+"""Begins the made-up name of who came by a shared link and gave none."""
 MOST_INVITED = 1000
 _SEPARATORS = re.compile(r"[\n\r,;\t]+")
 

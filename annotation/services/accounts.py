@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, or_, select
 from sqlalchemy.orm import Session
 
-from annotation.crowds import MOST_INVITED
+from annotation.crowds import MOST_INVITED, PSEUDONYM
 from annotation.errors import AccessError, AnnotationError, InvitationError, SettingsError, SignedOutError
 from annotation.passwords import Passwords
 from annotation.services import sign_in
@@ -135,6 +135,20 @@ class AccountService:
     def users(self) -> list[User]:
         """All accounts, by name."""
         return [account.user for account in self.accounts()]
+
+    def users_to_add(self, project_id: int) -> list[User]:
+        """Who may be made a member of the project, by name.
+
+        Disabled accounts are left out, and those made up for who came to other projects by a shared link.
+        """
+        arrival, user = models.Arrival, models.User
+        is_made_up = or_(arrival.worker_id.is_not(None), user.name_key.startswith(PSEUDONYM))
+        made_up = select(arrival.user_id).join(user, user.id == arrival.user_id).where(is_made_up)
+        here = select(models.Membership.user_id).where(models.Membership.project_id == project_id)
+        is_known = or_(user.id.not_in(made_up), user.id.in_(here))
+        statement = select(user).where(user.disabled_at.is_(None), is_known)
+        with self._database.reading() as session:
+            return [as_user(row) for row in session.scalars(statement.order_by(user.name_key))]
 
     def accounts(self) -> list[Account]:
         """All accounts with their roles, by name."""

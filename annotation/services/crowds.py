@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from annotation.crowds import (
     MOST_DAYS,
     MOST_PEOPLE,
+    PSEUDONYM,
     Completion,
     CrowdSettings,
     Outcome,
@@ -212,7 +213,7 @@ class CrowdService:
             SettingsError: the name is taken, or it or the password cannot be used.
             TooManyAttemptsError: too many came from this address.
         """
-        kept = check_name(name) if name.strip() else f"rater-{_letters(_PSEUDONYM_LENGTH)}"
+        kept = check_name(name) if name.strip() else f"{PSEUDONYM}{_letters(_PSEUDONYM_LENGTH)}"
         self._admit(address, name_key(kept))
         with self._database.reading() as session:
             _check_room(session, _find_link(session, token), self._clock())

@@ -71,12 +71,14 @@ from annotation.wording import name_key
 from db import Database, models
 from db.models import (
     Adjudication,
+    GoldSet,
     LargerItem,
     Membership,
     Pair,
     RaterState,
     Rating,
     RatingChange,
+    ScoredSystem,
     SetAsideRating,
     TrainingPair,
     Writing,
@@ -124,6 +126,12 @@ class PageContext:
     """To lead to pages; administrators of the server count as administrator and adjudicator everywhere."""
     types: tuple[str, ...] = ()
     """The project's comparison types."""
+    used_types: frozenset[str] = frozenset()
+    """Those of them that any pair has."""
+    has_items: bool = False
+    """Whether there are larger items to write for."""
+    has_systems: bool = False
+    """Whether any system is on its leaderboard."""
 
 
 _WORKING = {Role.RATER, Role.WRITER}
@@ -201,7 +209,18 @@ class OverviewService:
                 roles |= {Role.ADMINISTRATOR, Role.ADJUDICATOR}
             if not roles:
                 return PageContext(user)
-            return PageContext(user, project.name, roles, tuple(project.types))
+            items = select(LargerItem.id).where(LargerItem.project_id == project.id)
+            systems = select(ScoredSystem.id).join(GoldSet).where(GoldSet.project_id == project.id)
+            pairs = select(Pair.type).where(Pair.project_id == project.id).distinct()
+            return PageContext(
+                user,
+                project.name,
+                roles,
+                tuple(project.types),
+                frozenset(session.scalars(pairs)),
+                has_items=session.scalar(items.limit(1)) is not None,
+                has_systems=session.scalar(systems.limit(1)) is not None,
+            )
 
 
 def _counts(project_ids: list[int]) -> Select[int, int, Any]:

@@ -323,8 +323,7 @@ class MembersHandlers:
         members, paused = self.projects.members(project_id), self.quality.paused_raters(project_id)
         accounts = [
             (user.name if user.has_password else f"{user.name} – no password yet", user.name)
-            for user in self.accounts.users()
-            if not user.is_disabled
+            for user in self.accounts.users_to_add(project_id)
         ]
         held = [
             (f"{member.user.name} – {role.value}", f"{role.value}{_SEPARATOR}{member.user.name}")

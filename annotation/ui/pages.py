@@ -60,20 +60,44 @@ from kpdemo.ui.widgets import THEME_BUTTON, PageLink, links_html
 HOME = "/annotate/"
 OF_TYPES = {"senses": WORD_TO_SENSE, "predictions": TYPE_OF_KEYPHRASES}
 """Paths of pages that only projects with a comparison type need; predictions that are sent bring theirs."""
+GOLD = "project&tab=gold"
+"""The tab of a page that has a place of its own in the menu."""
+HELP = {
+    "": "annotation",
+    "users": "annotation",
+    "project": "annotation_lead",
+    "agreement": "annotation_agreement",
+    "adjudicate": "annotation_gold",
+    GOLD: "annotation_gold",
+    "rate": "annotation_rater",
+    "write": "annotation_texts",
+    "review": "annotation_texts",
+    "leaderboard": "scoring",
+    "predictions": "annotation_texts",
+    "senses": "annotation_texts",
+}
+"""By the path of a page, the page of the documentation that is about it."""
 LEADERS = frozenset({Role.ADMINISTRATOR, Role.ADJUDICATOR})
 
 PROJECT_PAGES: tuple[tuple[str, str, frozenset[Role]], ...] = (
-    ("write", "Write", frozenset({Role.WRITER})),
-    ("review", "Review", frozenset({Role.EDITOR, Role.ADMINISTRATOR})),
-    ("rate", "Rate", frozenset({Role.RATER})),
+    ("project", "Project", frozenset({Role.ADMINISTRATOR})),
     ("agreement", "Agreement", LEADERS),
     ("adjudicate", "Adjudicate", LEADERS),
+    (GOLD, "Gold", frozenset({Role.ADMINISTRATOR})),
+    ("rate", "Rate", frozenset({Role.RATER})),
+    ("write", "Write", frozenset({Role.WRITER})),
+    ("review", "Review", frozenset({Role.EDITOR, Role.ADMINISTRATOR})),
     ("leaderboard", "Leaderboard", LEADERS),
     ("predictions", "Predictions", frozenset({Role.ADMINISTRATOR})),
     ("senses", "Word senses", frozenset({Role.ADMINISTRATOR, Role.WRITER})),
-    ("project", "Project", frozenset({Role.ADMINISTRATOR})),
 )
 """Path, name, and whose roles lead there."""
+
+MENU_BUTTON = (
+    '<button type="button" id="page-menu" class="keep" aria-expanded="false" aria-controls="page-bar">'
+    "Menu</button>"
+)
+"""On a phone, where the bar above the title is folded."""
 
 TITLES = {"": "My projects", "users": "Accounts"}
 """Of the pages that belong to no project."""
@@ -92,7 +116,8 @@ class HeaderHandlers:
             place = self.overview.place(request.username or "", project_id)
         except NotFoundError:
             return empty_header_html()
-        return header_html(place, self.page, project_id)
+        is_gold = self.page == "project" and request.query_params.get("tab") == "gold"
+        return header_html(place, GOLD if is_gold else self.page, project_id)
 
 
 def build_header(handlers: HeaderHandlers, pages: gr.Blocks) -> Filling:
@@ -107,37 +132,58 @@ def build_header(handlers: HeaderHandlers, pages: gr.Blocks) -> Filling:
 def empty_header_html() -> str:
     """The header before it is known who is signed in: of the same height, so that nothing jumps."""
     place = '<div class="site-place"><p class="h1">&nbsp;</p></div>'
-    return f'<header class="site">{_site_html("")}{place}</header>'
+    return f'<header class="site">{MENU_BUTTON}{_site_html("")}{place}</header>'
 
 
 def header_html(place: PageContext, page: str, project_id: int | None) -> str:
     is_known = place.project is not None and project_id is not None
     title = place.project if place.project is not None else TITLES.get(page, "No project")
-    links = _links(place, project_id, page) if is_known and project_id else []
+    links, more = _links(place, project_id, page) if is_known and project_id else ([], [])
     leads_somewhere = any(not link.current for link in links)
-    tabs = f'<nav class="site-tabs" aria-label="Project">{links_html(links)}</nav>' if leads_somewhere else ""
+    folded = (
+        f'<details class="menu"><summary>More</summary><div>{links_html(more)}</div></details>'
+        if more
+        else ""
+    )
+    tabs = (
+        f'<nav class="site-tabs" aria-label="Project">{links_html(links)}{folded}</nav>'
+        if leads_somewhere
+        else ""
+    )
     name = next((label for path, label, _ in PROJECT_PAGES if path == page), "")
     whole = f"{title} · {name}" if is_known and name else title
+    path, _, _ = page.partition("&")
     return (
-        f'<header class="site" data-title="{escape(whole)}" data-user="{place.user.id}">'
-        f"{_site_html(_user_html(place, page))}"
+        f'<header class="site" data-title="{escape(whole)}" data-user="{place.user.id}" data-page="{path}">'
+        f"{MENU_BUTTON}{_site_html(_user_html(place, page))}"
         f'<div class="site-place"><h1><bdi>{escape(title)}</bdi></h1>{tabs}</div></header>'
     )
 
 
-def _links(place: PageContext, project_id: int, page: str) -> list[PageLink]:
-    """The pages of the project that its user may open; of those for a comparison type what it needs."""
-    return [
-        PageLink(label, f"{HOME}{path}?project={project_id}", current=path == page)
-        for path, label, allowed in PROJECT_PAGES
-        if allowed & place.roles and (path == page or OF_TYPES.get(path) in (None, *place.types))
-    ]
+def _links(place: PageContext, project_id: int, page: str) -> tuple[list[PageLink], list[PageLink]]:
+    """The pages of the project that its user may open, and those of them that it has not used yet.
+
+    Of pages for a comparison type there is none in a project without it.
+    """
+    is_unused = {
+        "review": not place.has_items and Role.EDITOR not in place.roles,
+        "leaderboard": not place.has_systems,
+        **{path: type not in place.used_types for path, type in OF_TYPES.items()},
+    }
+    links: tuple[list[PageLink], list[PageLink]] = [], []
+    for path, label, allowed in PROJECT_PAGES:
+        if allowed & place.roles and (path == page or OF_TYPES.get(path) in (None, *place.types)):
+            address, _, tab = path.partition("&")
+            whole = f"{HOME}{address}?project={project_id}{tab and f'&{tab}'}"
+            is_folded = path != page and is_unused.get(path, False)
+            links[is_folded].append(PageLink(label, whole, current=path == page))
+    return links
 
 
 def _site_html(user: str) -> str:
     site = links_html([PageLink("Keyphrases", "/"), PageLink("Annotate", HOME)])
     return (
-        f'<div class="site-bar"><nav class="site-name" aria-label="Site">{site}</nav>'
+        f'<div class="site-bar" id="page-bar"><nav class="site-name" aria-label="Site">{site}</nav>'
         f'<div class="site-user">{user}</div>{THEME_BUTTON}</div>'
     )
 
@@ -149,6 +195,7 @@ def _user_html(place: PageContext, page: str) -> str:
     return (
         f'<nav class="site-links" aria-label="Annotate">{links_html(links)}</nav>'
         f'<a id="page-user" href="/account" title="My account"><bdi>{escape(place.user.name)}</bdi></a>'
+        f'<a id="page-help" href="/docs/{HELP[page]}.html" target="_blank">Help</a>'
         '<form method="post" action="/sign-out"><button type="submit" class="keep">Sign out</button></form>'
     )
 

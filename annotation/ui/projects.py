@@ -348,11 +348,26 @@ def settings_fields(prefix: str) -> SettingsFields:
                 max_lines=2,
                 elem_id=f"{prefix}-own-types",
             )
+            raters = whole_field(
+                DEFAULTS.raters_per_pair,
+                label="Raters per pair",
+                info="How many people grade each pair",
+                elem_id=f"{prefix}-raters",
+            )
+            said = gr.HTML("", elem_id=f"{prefix}-range", js_on_load=None)
         with gr.Column(scale=6, min_width=320):
             guidelines, consent, scale_words = _text_fields(prefix)
-    scale = _scale_field(prefix)
-    raters, most, threshold, lease, seed = _number_fields(prefix)
-    _say_range(prefix, raters, threshold, scale)
+    with gr.Accordion("More settings", open=False, elem_id="new-more") if prefix == NEW else gr.Group():
+        scale = _scale_field(prefix)
+        most, threshold, lease, seed = _number_fields(prefix)
+        average, step, may_revise, is_random = _choice_fields(prefix)
+        repeats = whole_field(
+            DEFAULTS.repeat_percent,
+            label="Repeat pairs (%)",
+            info="So many of a rater's pairs come back to them, unmarked: do they agree with themselves?",
+            elem_id=f"{prefix}-repeats",
+        )
+    _say_range(prefix, said, raters, threshold, scale)
     if prefix == NEW:  # the threshold of a project that is there is changed by hand alone
         gr.on(
             [raters.input],
@@ -371,14 +386,6 @@ def settings_fields(prefix: str) -> SettingsFields:
             trigger_mode="always_last",
             **QUIETLY,
         )
-    average, step, may_revise, is_random = _choice_fields(prefix)
-    repeats = whole_field(
-        DEFAULTS.repeat_percent,
-        label="Repeat pairs (%)",
-        info="So many of a rater's pairs come back to them, unmarked: do they agree with themselves?",
-        elem_id=f"{prefix}-repeats",
-    )
-    if prefix == NEW:
         gr.on(
             [scale.change],
             follow_scale,
@@ -399,14 +406,8 @@ def settings_fields(prefix: str) -> SettingsFields:
     )
 
 
-def _number_fields(prefix: str) -> tuple[gr.Number, gr.Textbox, gr.Textbox, gr.Number, gr.Textbox]:
+def _number_fields(prefix: str) -> tuple[gr.Textbox, gr.Textbox, gr.Number, gr.Textbox]:
     with gr.Row():
-        raters = whole_field(
-            DEFAULTS.raters_per_pair,
-            label="Raters per pair",
-            info="How many people grade each pair",
-            elem_id=f"{prefix}-raters",
-        )
         most = gr.Textbox(  # a Number would show 0 where there is no limit
             "",
             label="Most pairs per rater",
@@ -435,7 +436,7 @@ def _number_fields(prefix: str) -> tuple[gr.Number, gr.Textbox, gr.Textbox, gr.N
             min_width=NARROW,
             elem_id=f"{prefix}-seed",
         )
-    return raters, most, threshold, lease, seed
+    return most, threshold, lease, seed
 
 
 def _scale_field(prefix: str) -> gr.Dropdown:
@@ -469,9 +470,10 @@ def _step_of(scale: Scale, step: Decimal) -> Any:
     return gr.Radio(choices=[str(known) for known in scale.steps], value=str(step))
 
 
-def _say_range(prefix: str, raters: gr.Number, threshold: gr.Textbox, scale: gr.Dropdown) -> None:
-    """Below the numbers, while they say so: that more raters mean more flagged pairs."""
-    said = gr.HTML("", elem_id=f"{prefix}-range", js_on_load=None)
+def _say_range(
+    prefix: str, said: gr.HTML, raters: gr.Number, threshold: gr.Textbox, scale: gr.Dropdown
+) -> None:
+    """Below the number of raters, while it says so: that more of them mean more flagged pairs."""
     gr.on(
         [raters.change, threshold.change],
         range_html,

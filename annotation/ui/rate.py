@@ -116,8 +116,9 @@ def form_html(project: Project, user: User) -> str:
         ' <button type="button" class="rate-primary" data-rate="training" hidden></button>'
         ' <button type="button" class="keep" data-rate="resume" hidden>Go on grading</button>'
         ' <a href="/annotate/" hidden>My projects</a></div>'
-        f'<div id="rate-work" hidden>{_TRAINING}{_PAIR}{_scale_html(settings)}{_FEEDBACK}'
-        f"{_controls_html(settings.step)}{_COMMENT}</div>"
+        f'<div id="rate-work" hidden>{_TRAINING}{_PAIR}'
+        f'<div class="rate-controls"><div id="rate-dock">{_scale_html(settings)}{_FEEDBACK}'
+        f"{_steps_html(settings.step)}</div>{_ACTIONS}</div>{_COMMENT}</div>"
         f"{guidelines_html(project)}{_GATE}{_HISTORY}{_STOP}{_skip_dialog()}{_help_dialog(settings.scale)}"
         '<p id="rate-live" class="rate-unseen" aria-live="polite"></p></div>'
     )
@@ -215,10 +216,9 @@ def digits_of(scale: Scale) -> list[str]:
     return [str(point) for point in points if 0 <= point <= 9] if points[1] - points[0] == 1 else []
 
 
-def _controls_html(step: Decimal) -> str:
+def _steps_html(step: Decimal) -> str:
     name = step_name(step)
     return f"""
-<div class="rate-controls">
 <div class="rate-foot">
 <div class="rate-steps">
 <button type="button" data-rate="down" aria-label="{name} down" aria-keyshortcuts="[ ArrowLeft">−{name}
@@ -230,6 +230,10 @@ def _controls_html(step: Decimal) -> str:
 <button type="button" id="rate-submit" data-rate="submit" aria-keyshortcuts="Enter" disabled>
 <span>Submit and next</span> <kbd aria-hidden="true">Enter</kbd></button>
 </div>
+"""
+
+
+_ACTIONS = """
 <div class="rate-actions">
 <button type="button" class="keep" data-rate="back" aria-keyshortcuts="Backspace">‹ Back
  <kbd aria-hidden="true">⌫</kbd></button>
@@ -240,7 +244,6 @@ def _controls_html(step: Decimal) -> str:
  <kbd aria-hidden="true">C</kbd></button>
 <button type="button" class="keep" data-rate="help" aria-keyshortcuts="?">Keys
  <kbd aria-hidden="true">?</kbd></button>
-</div>
 </div>
 """
 

@@ -20,12 +20,13 @@ from fastapi import FastAPI, Response
 from fastapi.middleware.cors import CORSMiddleware
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
-from starlette.responses import PlainTextResponse
+from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kpdemo.errors import KpdemoError
 from kpdemo.io.files import has_room
+from kpdemo.ui.html import page_html
 
 SPACE_ANCESTORS = "https://huggingface.co https://*.hf.space"
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -58,15 +59,27 @@ def add_security(server: FastAPI, *, in_space: bool, never_framed: Sequence[str]
 
 
 def add_documentation(server: FastAPI, site: Path) -> str:
-    """Serve the site that `make docs` builds at /docs, if it has been built.
+    """Serve the site that `make docs` builds at /docs; until it has been built, its pages one by one.
 
     Returns:
         Its address as seen from the public page; "" without it.
     """
     if not (site / "index.html").is_file():
+        _add_pages(server, site.parent / "docs")
         return ""
     server.mount("/docs", StaticFiles(directory=site, html=True))
     return "docs/"
+
+
+def _add_pages(server: FastAPI, folder: Path) -> None:
+    """Serve each Markdown file of the documentation, at the address that it has in the site."""
+
+    @server.get("/docs/{name}.{suffix}")
+    def show_page(name: str, suffix: str) -> HTMLResponse:
+        file = folder / f"{name}.md"
+        if suffix not in ("html", "md") or file not in folder.glob("*.md"):
+            return HTMLResponse(page_html("kpdemo", "There is no such page."), status_code=404)
+        return HTMLResponse(page_html(f"{name} – kpdemo", file.read_text(encoding="utf-8")))
 
 
 class SecurityMiddleware:

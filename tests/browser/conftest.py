@@ -267,7 +267,7 @@ SCRIPTS_ARE_THERE = "async () => { await kpdemo; }"
 def open_annotation_page(page: Page, address: str) -> None:
     """Open a page of annotation and wait until it can be used: its header has come from the server."""
     page.goto(address)
-    page.locator("#page-user").wait_for()
+    page.locator("#page-user").wait_for(state="attached")  # on a phone it is folded
     page.evaluate(SCRIPTS_ARE_THERE)
 
 

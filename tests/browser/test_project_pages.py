@@ -65,7 +65,8 @@ def test_settings_say_that_more_raters_flag_more_pairs_and_can_do_without_adjudi
     said, raters = page.locator("#project-range"), page.get_by_label("Raters per pair")
     expect(raters).to_have_value("2")
     expect(said).to_be_empty()
-    fields = [raters, page.get_by_label("Time limit per pair (minutes)")]
+    labels = "Most pairs per rater", "Time limit per pair (minutes)"
+    fields = [page.get_by_label(label) for label in labels]
     assert len({round(field.bounding_box()["y"]) for field in fields}) == 1  # in one row
     raters.fill("4")
     expect(said).to_contain_text("4 raters reach a difference of 1 more often than two")
@@ -480,6 +481,34 @@ def test_a_project_is_deleted_only_by_its_name(site, browser, project):
     page.wait_for_url("**/annotate/")
     expect(page.locator("#home-projects")).not_to_contain_text(name)
     assert project not in [left.id for left in site.services.projects.list()]
+
+
+def test_a_reload_stays_on_the_tab_that_was_chosen(site, browser, project):
+    page = site.page(browser, "root", PROJECT.format(project, "pairs"))
+    page.get_by_role("tab", name="Settings").click()
+    page.wait_for_url("**&tab=settings")
+    page.get_by_role("tab", name="Consent").click()  # one within it
+    assert page.url.endswith(f"?project={project}&tab=settings")
+    page.reload()
+    expect(page.get_by_role("tab", name="Settings")).to_have_attribute("aria-selected", "true")
+
+
+def test_a_new_project_asks_for_little_and_the_rest_is_folded(site, browser):
+    page = site.page(browser, "root")
+    if not page.get_by_label("Raters per pair").is_visible():
+        page.get_by_role("button", name="New project").click()
+    threshold = page.get_by_label("Flag a difference of")
+    page.get_by_label("Name", exact=True).fill("Little asked")
+    page.get_by_label("sentence to phrase").check()
+    page.get_by_label("Raters per pair").fill("5")
+    expect(threshold).to_be_hidden()
+    page.get_by_role("button", name="More settings").press("Enter")
+    expect(threshold).to_have_value("1.75")  # it followed while folded
+    page.get_by_label("Most pairs per rater").fill("40")
+    page.get_by_role("button", name="Create project").click()
+    page.wait_for_url("**/annotate/project?project=*")
+    settings = site.services.projects.get(int(page.url.rpartition("=")[2])).settings
+    assert (settings.raters_per_pair, settings.threshold, settings.most_per_rater) == (5, Decimal("1.75"), 40)
 
 
 def test_a_rater_finds_the_door_closed_and_only_his_own_pages(site, browser, project):

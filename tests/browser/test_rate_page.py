@@ -22,7 +22,7 @@ from tests.browser.pressing import press, press_blindly
 from tests.browser.test_quality_pages import begin_training
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext
+    from playwright.sync_api import Browser, BrowserContext, Locator
 
 NUMBERS = count(1)
 SAVED = re.compile(r"^Saved \d\d:\d\d:\d\d$")
@@ -1178,6 +1178,148 @@ def test_no_plain_word_of_the_scale_is_broken_on_a_phone_and_its_bar_uses_the_wi
     expect(saved).to_contain_text("Not saved")
     assert saved.bounding_box()["height"] < 48
     page.unroute("**/annotate/api/**")
+
+
+BOARD = "The board met to decide whether the old railway line should be opened again for goods traffic. "
+POSITIONS = """() => ({
+  dock: document.querySelector("#rate-dock").getBoundingClientRect().height / innerHeight,
+  text: document.querySelector("#rate-left").getBoundingClientRect().height,
+  under: document.querySelector(".rate-actions").getBoundingClientRect().bottom
+    - document.querySelector("#rate-dock").getBoundingClientRect().top,
+  wide: document.documentElement.scrollWidth - innerWidth,
+  small: [...document.querySelectorAll("#rate-dock button")].filter((e) => e.checkVisibility()
+    && e.getBoundingClientRect().height < 44).length,
+})"""
+
+
+@pytest.mark.parametrize(
+    ("size", "scale"),
+    [
+        ((390, 800), ""),
+        ((390, 664), "1-7"),
+        ((390, 664), "0-10"),
+        ((844, 390), "0-10"),
+        ((640, 400), ""),
+        pytest.param((844, 390), "", marks=pytest.mark.slow),
+        pytest.param((320, 568), "sts", marks=pytest.mark.slow),
+    ],
+)
+def test_submit_is_in_sight_of_each_of_13_long_pairs_on_a_phone(open_desk, size, scale):
+    desk = open_desk(
+        [NewPair(f"p{at}", "paragraph2sentence", f"{at} {BOARD * (2 * at)}", BOARD) for at in range(1, 14)],
+        **(dict(zip(("scale", "step"), parse_scale(scale), strict=True)) if scale else {}),
+    )
+    page = desk.open(viewport={"width": size[0], "height": size[1]}, has_touch=True)
+    submit, scale_row = page.locator("#rate-submit"), page.locator("#rate-scale")
+    for at in range(1, 14):
+        expect(page.locator("#rate-left")).to_contain_text(f"{at} The board")
+        expect(page.locator("#rate-form")).to_have_attribute("data-dock", "fixed")
+        expect(scale_row).to_be_in_viewport(ratio=1)
+        expect(submit).to_be_in_viewport(ratio=1)
+        page.locator("#rate-scale [role=radio]").nth(2).tap()
+        if at in (1, 13):
+            found = page.evaluate(POSITIONS)
+            assert found["dock"] < 0.4
+            assert found["text"] > 80
+            assert found["wide"] <= 0
+            assert found["small"] == 0
+            if size[1] > size[0]:
+                assert found["under"] <= 0  # nor does the bar lie on the buttons above it
+        submit.tap()
+    expect(page.locator("#rate-form")).to_have_attribute("data-phase", "done")
+
+
+def darkness(page: Page, box: Locator) -> tuple[int, int]:
+    """How much darker than its middle a text is at its upper and lower edge, left of the letters."""
+    from io import BytesIO
+
+    from PIL import Image
+
+    place = box.bounding_box()
+    image = Image.open(BytesIO(page.screenshot())).convert("L")
+    x, middle = int(place["x"] + 5), int(place["y"] + place["height"] / 2)
+    top, bottom = int(place["y"] + 4), int(place["y"] + place["height"] - 4)
+    light = image.getpixel((x, middle))
+    return light - image.getpixel((x, top)), light - image.getpixel((x, bottom))
+
+
+def test_a_text_that_is_cut_off_has_a_shade_where_it_goes_on_and_none_at_its_end(open_desk):
+    page = open_desk([NewPair("p", "paragraph2sentence", BOARD * 30, BOARD)]).open(
+        viewport=PHONE, has_touch=True, color_scheme="light"
+    )
+    left = page.locator("#rate-left")
+    expect(page.locator("#rate-form")).to_have_attribute("data-dock", "fixed")
+    top, bottom = darkness(page, left)
+    assert top < 5
+    assert bottom > 15
+    left.evaluate("e => { e.scrollTop = e.scrollHeight / 2 - e.clientHeight / 2; }")
+    assert min(darkness(page, left)) > 15
+    left.evaluate("e => { e.scrollTop = e.scrollHeight; }")
+    top, bottom = darkness(page, left)
+    assert top > 15
+    assert bottom < 5
+    assert max(darkness(page, page.locator("#rate-right"))) < 5  # all of it is there
+
+
+FOCUS_ORDER = [
+    "page-menu",
+    "rate-left",
+    "rate-right",
+    "choose",
+    "down",
+    "up",
+    "submit",
+    "back",
+    "skip",
+    "comment",
+]
+
+
+def test_on_a_phone_keys_go_as_on_a_wide_page_and_the_bar_covers_no_comment(open_desk):
+    page = open_desk(2).open(viewport={"width": 390, "height": 664}, has_touch=True)
+    assert page.locator("header.site").bounding_box()["height"] < 60
+    expect(page.get_by_role("button", name="Sign out")).to_be_hidden()
+    page.get_by_role("radio", name="Slightly related").tap()
+    page.locator("#page-menu").focus()
+    order = []
+    for _ in FOCUS_ORDER:
+        order.append(page.evaluate("(e => e.dataset.rate ?? e.id)(document.activeElement)"))
+        page.keyboard.press("Tab")
+    assert order == FOCUS_ORDER
+    page.locator("[data-rate=comment]").tap()
+    comment, dock = page.locator("#rate-comment-text"), page.locator("#rate-dock")
+    comment.focus()
+    expect(dock).not_to_be_in_viewport()
+    comment.fill("late")
+    page.locator("#rate-pair").focus()
+    expect(page.locator("#rate-submit")).to_be_in_viewport(ratio=1)
+    page.get_by_role("button", name="Menu").tap()
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    expect(page.get_by_role("button", name="Menu", expanded=True)).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert serious_violations(page) == []
+
+
+def test_a_phone_at_twice_the_size_has_the_bar_in_the_page_and_not_over_it(open_desk):
+    page = open_desk(1).open(viewport={"width": 195, "height": 400}, has_touch=True)
+    expect(page.locator("#rate-form")).to_have_attribute("data-dock", "flow")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 195
+    page.get_by_role("radio", name="Very similar").tap()
+    page.locator("#rate-submit").tap()
+    expect(page.locator("#rate-form")).to_have_attribute("data-phase", "done")
+
+
+def test_in_training_on_a_phone_what_was_expected_and_the_next_step_are_in_sight(open_desk):
+    desk = open_desk(3)
+    known = KnownPair(NewPair("t1", "paragraph2sentence", BOARD * 9, BOARD), Decimal("2.5"), BOARD * 4)
+    desk.site.services.known_pairs.import_training(desk.project.id, [known])
+    page = desk.open(viewport={"width": 390, "height": 664}, has_touch=True)
+    begin_training(page)
+    page.get_by_role("radio", name="Unrelated").tap()
+    page.locator("#rate-submit").tap()
+    expect(page.locator("#rate-feedback")).to_be_in_viewport(ratio=1)
+    expect(page.locator("#rate-submit")).to_contain_text("Go on")
+    expect(page.locator("#rate-submit")).to_be_in_viewport(ratio=1)
 
 
 def test_at_twice_the_size_nothing_is_cut_off(open_desk):

@@ -19,8 +19,9 @@ from annotation.gold import ExportOptions, Unfinished
 from annotation.quality import QualitySettings
 from annotation.services.bundle import Services, open_services
 from annotation.services.crowds import CrowdService
+from annotation.services.projects import ProjectService
 from annotation.services.sign_in import PER_ADDRESS
-from annotation.types import KnownPair, NewPair, Role, utcnow
+from annotation.types import KnownPair, NewPair, ProjectSettings, Role, utcnow
 from annotation.web.mount import add_annotation_routes
 from db.models import Arrival, Membership, User
 from tests.people import CHEAP, HERE, PASSWORD, THERE, MovableClock, at_once, count, give
@@ -50,6 +51,20 @@ def link(crowds, project, clock):
 
 def prolific(id: str) -> Worker:
     return Worker(Source.PROLIFIC, id, "study", "visit")
+
+
+def test_members_are_chosen_among_accounts_that_were_not_made_up_for_another_project(
+    crowds, link, accounts, database, project
+):
+    token, other = link(), ProjectService(database).create(ProjectSettings(name="Other")).id
+    crowds.come(token, HERE, "Ana", PASSWORD)
+    crowds.come(token, HERE, "", PASSWORD)
+    crowds.come_as_worker(token, HERE, prolific("w1"))
+    accounts.add_user("rater-in-chief")
+    accounts.add_user("Zoe")
+    accounts.disable("Zoe")
+    assert [user.name for user in accounts.users_to_add(other)] == ["Ana", "rater-in-chief"]
+    assert len(accounts.users_to_add(project)) == 4
 
 
 def test_a_shared_link_makes_raters_until_it_is_full_and_tells_how_many_came(crowds, link, accounts, project):

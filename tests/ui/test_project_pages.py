@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -32,7 +34,7 @@ from annotation.services.ratings import RatingService, RemarkService
 from annotation.types import Average, Cause, ImportSummary, NewPair, ProjectSettings, Role, SkipReason, User
 from annotation.ui.accounts import events_html, members_html
 from annotation.ui.figures import table_csv
-from annotation.ui.pages import HeaderHandlers
+from annotation.ui.pages import HELP, HeaderHandlers
 from annotation.ui.pairs import (
     NO_REMARKS,
     SHOWN_DUPLICATES,
@@ -59,6 +61,7 @@ from annotation.ui.projects import (
 )
 from annotation.ui.quality import check_fields, limit_fields, training_fields
 from annotation.ui.widgets import decimal_of, project_in, whole_of
+from db.models import LargerItem
 from tests.rated import pair as rated_pair
 from tests.rated import rated_project
 
@@ -473,6 +476,44 @@ def test_a_project_of_others_is_as_if_there_were_none(home):
 def test_pages_that_belong_to_no_project_show_none(home):
     assert SETTINGS.name not in HeaderHandlers(home.overview, "users").show(Asked("root"))
     assert SETTINGS.name in HeaderHandlers(home.overview, "project").show(Asked("root"))
+
+
+MENU = re.compile(r"/annotate/(\w+)\?project=1(&amp;tab=gold)?\"")
+
+
+def test_the_menu_begins_with_the_project_and_folds_what_was_not_used_yet(home, database):
+    """The pages beside each other, and those under More."""
+
+    def menu(page: str, name: str = "root", **query: str) -> tuple[list[str], list[str]]:
+        header = HeaderHandlers(home.overview, page).show(Asked(name, {"project": "1", **query}))
+        beside, _, more = header.partition("More")
+        return [[path + tab for path, tab in MENU.findall(part)] for part in (beside, more)]
+
+    first = ["project", "agreement", "adjudicate", "project&amp;tab=gold"]
+    assert menu("project") == [first, ["review", "leaderboard"]]
+    assert menu("leaderboard") == [[*first, "leaderboard"], ["review"]]
+    assert menu("rate", "Ana") == [[], []]
+    gold = HeaderHandlers(home.overview, "project").show(Asked("root", {"project": "1", "tab": "gold"}))
+    assert 'tab=gold" aria-current="page">Gold' in gold
+    assert gold.count("aria-current") == 1
+    assert '"/docs/annotation_gold.html"' in gold
+    item = LargerItem(
+        project_id=1,
+        external_id="a",
+        type="sentence2phrase",
+        text="a",
+        fingerprint="a" * 64,
+        position=1,
+        import_order=0,
+    )
+    with database.session() as session:
+        session.add(item)
+    assert menu("project") == [[*first, "review"], ["leaderboard"]]
+
+
+@pytest.mark.parametrize("page", HELP)
+def test_each_page_has_the_help_that_is_about_it(page):
+    assert (Path("docs") / f"{HELP[page]}.md").is_file()
 
 
 def test_the_number_to_adjudicate_is_that_of_the_queue(home, grade, database):

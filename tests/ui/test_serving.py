@@ -81,3 +81,16 @@ def test_the_documentation_is_served_once_it_has_been_built(tmp_path):
     (tmp_path / "index.html").write_text("<title>kpdemo</title>", encoding="utf-8")
     assert add_documentation(server, tmp_path) == "docs/"
     assert "<title>kpdemo</title>" in TestClient(server).get("/docs/").text
+
+
+def test_each_page_of_the_documentation_is_there_before_the_site_has_been_built(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "rater.md").write_text("# For *raters*", encoding="utf-8")
+    (tmp_path / "secret.md").write_text("secret", encoding="utf-8")
+    server = FastAPI(docs_url=None)
+    add_documentation(server, tmp_path / "site")
+    client = TestClient(server)
+    assert "For <em>raters</em>" in client.get("/docs/rater.html").text
+    assert client.get("/docs/rater.md").text == client.get("/docs/rater.html").text  # as the pages link
+    for missing in ("none.html", "..%2Fsecret.html", "rater.txt"):
+        assert client.get(f"/docs/{missing}").status_code == 404

@@ -85,6 +85,21 @@ const directed = () => {
   }
 };
 
+// On a phone the bar above the title is folded.
+document.addEventListener("click", ({ target }) => {
+  const menu = target.closest?.("#page-menu");
+  menu?.setAttribute("aria-expanded", String(menu.getAttribute("aria-expanded") !== "true"));
+});
+
+// A reload stays on the tab that was chosen, and its address can be passed on.
+document.addEventListener("click", ({ target }) => {
+  const tab = target.closest?.("[role=tab][data-tab-id]");
+  if (!["project-tabs", "review-tabs"].includes(tab?.closest(".tabs")?.id)) return;
+  const address = new URL(location);
+  address.searchParams.set("tab", tab.dataset.tabId);
+  history.replaceState(history.state, "", address);
+});
+
 const look = () => {
   localTimes();
   titled();

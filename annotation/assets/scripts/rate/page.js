@@ -1,6 +1,7 @@
 // The rating page: finds its form whenever Gradio has put it there, and wires it to keys, buttons and tabs.
 import { signInAgain } from "../page.js";
 import { Scale, watchWidths } from "../parts.js";
+import { watchDock } from "./dock.js";
 import { land } from "./keys.js";
 import { Sender } from "./sender.js";
 import { Session } from "./session.js";
@@ -44,6 +45,7 @@ const start = (form) => {
   const isSame = root && ["project", "storage"].every((name) => root.dataset[name] === form.dataset[name]);
   root = form;
   watchWidths(root);
+  watchDock(root);
   restoreOptions();
   if (isSame) {
     changed();
