@@ -23,7 +23,8 @@ for path in sorted(path for path in arguments.folder.rglob("*") if path.is_file(
     try:
         [prediction] = predictor.predict([read_whole(path)])
     except kpdemo.KpdemoError as error:
-        print(f"{path}: {error}", file=sys.stderr)
+        told = str(error)
+        print(told if str(path) in told else f"{path}: {told}", file=sys.stderr)
         continue
     for keyphrase in (*prediction.present, *prediction.absent):
         name = path.relative_to(arguments.folder)

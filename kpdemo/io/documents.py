@@ -252,7 +252,9 @@ def read_whole(path: Path, *, title: str = "") -> Document:
             f"{shown}: the name of the file, which becomes an id, is not UTF-8; rename it."
         ) from None
     with file_errors(path), open_bytes(path) as stream:
-        content = stream.read()
+        content = stream.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise InputError(f"{path}: more than {LARGEST_FILE:,} bytes; make several files of it.")
     document = parse_whole(content, name=str(path), id=plain_name(path), title=title)
     return replace(document, title=title) if title else document
 
