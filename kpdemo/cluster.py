@@ -6,10 +6,9 @@ predictions as one part of the output folder, in one step, after the last of the
 killed costs the pieces that were under way and nothing else: Ray starts a worker anew and has it do its piece
 again, and a run that is started again leaves out what has its part already.
 
-A worker predicts a piece with `kpdemo.batch.predict_file`, so that its lines are those of a single process; as
-a batch holds other documents there, the last digit of a score may differ.
-`settings.json` in the output folder holds the settings and the files of the input, with their sizes: a run
-that differs is refused.
+A worker predicts a piece with `kpdemo.batch.predict_file`, so that its lines are those of a single process;
+as a batch holds other documents there, the last digit of a score may differ. `settings.json` in the output
+folder holds the settings and the files of the input, with their sizes: a run that differs is refused.
 """
 
 from __future__ import annotations
