@@ -14,6 +14,7 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from hashlib import sha256
+from typing import Any
 
 from annotation.errors import AnnotationError, GradeError, ImportFileError
 from annotation.scale import CLSS, Scale
@@ -258,3 +259,18 @@ def check_decision(grade: Decimal, note: str, step: Decimal, scale: Scale = CLSS
     if not (of_raters := replace(scale, step=step)).allows(grade):
         raise GradeError(f"A decision is a grade of {of_raters.text}, not {grade}: choose one.")
     return normalise_note(note, "note", NOTE_LENGTH)
+
+
+def entry_json(entry: QueueEntry) -> dict[str, Any]:
+    """The entry as commands and programs are given it."""
+    return {
+        "id": entry.external_id,
+        "type": entry.type,
+        "spread": float(entry.spread),
+        "ratings": entry.ratings,
+        "flagged": entry.is_flagged,
+        "open": entry.is_open,
+        "decision": None if entry.decided is None else float(entry.decided),
+        "ratings_changed_since": entry.is_changed,
+        "beginning": entry.left,
+    }

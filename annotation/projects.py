@@ -7,12 +7,14 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from enum import StrEnum
+from typing import Any
 
 from annotation.comparison import types_in_order
 from annotation.errors import SettingsError, WrongSettings
 from annotation.quality import MOST_REPEATS
 from annotation.scale import CLSS, Scale, check_scale, check_scale_words
-from annotation.types import ProjectSettings, Role, User
+from annotation.types import Project, ProjectSettings, Role, User
 from annotation.wording import UNSTORABLE, name_key, normalise_name, quote_value
 from kpdemo.text import number_of
 
@@ -276,3 +278,40 @@ def _check_whole(what: str, value: int, low: int, high: int, unit: str = "") -> 
         raise SettingsError(
             f"The {what} is a whole number from {low} to {high} {unit}".rstrip() + f", not {value}."
         )
+
+
+class Order(StrEnum):
+    """In which raters get the pairs."""
+
+    RANDOM = "random"
+    FILE = "file"
+
+
+def project_json(project: Project) -> dict[str, Any]:
+    """The project as commands and programs are given it."""
+    settings = project.settings
+    return {
+        "id": project.id,
+        "name": project.name,
+        "types": list(settings.types),
+        "guidelines": settings.guidelines,
+        "raters_per_pair": settings.raters_per_pair,
+        "threshold": None if settings.threshold is None else float(settings.threshold),
+        "average": settings.average.value,
+        "step": float(settings.step),
+        **({} if settings.scale == CLSS else {"grades": scale_json(settings.scale)}),
+        "order": (Order.RANDOM if settings.is_random else Order.FILE).value,
+        "seed": settings.seed,
+        "may_revise": settings.may_revise,
+        "lease_minutes": settings.lease_minutes,
+        "most_per_rater": settings.most_per_rater,
+        "repeat_percent": settings.repeat_percent,
+        "consent": settings.consent,
+        "scale_words": settings.scale_words,
+        "created_at": project.created_at.isoformat(),
+    }
+
+
+def scale_json(scale: Scale) -> dict[str, float]:
+    """As the manifest of a gold set has it."""
+    return {"lowest": scale.lowest, "highest": scale.highest, "step": float(scale.step)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
@@ -283,3 +283,22 @@ class RatedPair:
     cause: Cause | None = None
     comments: tuple[RaterComment, ...] = ()
     senses: PairSenses | None = None
+
+
+def import_json(project: Project, summary: ImportSummary, made_ids: int) -> dict[str, Any]:
+    """What an import did, as commands and programs are told it."""
+    return {
+        "project": project.name,
+        "pairs": summary.pairs,
+        "ratings": summary.ratings,
+        "duplicates": list(summary.duplicates),
+        "made_ids": made_ids,
+        "joined": list(summary.joined),
+        "without_definitions": summary.undescribed,
+        "equal_texts": [{"id": id, "as": other} for id, other in summary.equal_texts],
+        "merged": [{"id": id, "into": other} for id, other in summary.merged],
+        "ratings_left_out": [
+            {"id": each.id, "rater": each.rater, "grade": float(each.grade), "kept": float(each.kept)}
+            for each in summary.left_out
+        ],
+    }

@@ -23,6 +23,7 @@ from db import Database, checks
 from db.database import parse_url
 from db.migrations import upgrade
 from db.models import (
+    AccessToken,
     Adjudication,
     AdjudicationChange,
     Arrival,
@@ -402,6 +403,8 @@ def _add_the_rest(session: Session, project: Project, pair: Pair, ana: User, ben
             AuditEvent(at=NOON, project_id=project.id, user_id=ana.id, action="x", detail={"b": 1, "a": {}}),
         ]
     )
+    token = {"name": "שם", "token_hash": "a" * 64, "last_used_at": NOON, "expires_at": NOON}
+    session.add(AccessToken(user_id=ana.id, **token, created_at=NOON))
     whose = {"project_id": project.id, "pair_id": pair.id, "rater_id": ana.id}
     again = {"state": "rated", "graded_before": 3, "first_quarters": 2, "quarters": 3, "comment": AWKWARD}
     session.add(Repeat(**whose, **again, seconds=0.1 + 0.2, claimed_at=NOON, answered_at=NOON))

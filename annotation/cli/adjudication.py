@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -22,6 +22,7 @@ from annotation.adjudication import (
     QueueEntry,
     QueuePage,
     Which,
+    entry_json,
     grade_text,
 )
 from annotation.cli.options import (
@@ -151,7 +152,7 @@ def adjudications(
     page = AdjudicationService(database).queue(of.id, which, type, limit=None, viewer=viewer_id)
     entries, counts = page.entries, page.counts
     if as_json:
-        pairs = [_entry_json(entry) for entry in entries]
+        pairs = [entry_json(entry) for entry in entries]
         left_out = {} if viewer is None else {"held_back": page.held_back}
         show_json({"project": of.name, "which": which.value, "counts": counts, **left_out, "pairs": pairs})
         return
@@ -195,20 +196,6 @@ def _held_back(page: QueuePage, viewer: str | None) -> str:
     if not page.held_back:
         return ""
     return f" {number_of(page.held_back, 'pair')} held back, which {viewer} may still grade."
-
-
-def _entry_json(entry: QueueEntry) -> dict[str, Any]:
-    return {
-        "id": entry.external_id,
-        "type": entry.type,
-        "spread": float(entry.spread),
-        "ratings": entry.ratings,
-        "flagged": entry.is_flagged,
-        "open": entry.is_open,
-        "decision": None if entry.decided is None else float(entry.decided),
-        "ratings_changed_since": entry.is_changed,
-        "beginning": entry.left,
-    }
 
 
 def _queue_cells(entry: QueueEntry) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Annotated, Any, BinaryIO, cast
+from typing import Annotated, BinaryIO, cast
 
 import typer
 
@@ -25,10 +25,10 @@ from annotation.columns import Columns, parse_columns
 from annotation.exchange import FileFormat, ReadingNotes, look_at, open_file, read_items_or_errors
 from annotation.sense_pairs import Dictionary, add_senses
 from annotation.services.imports import ImportService
-from annotation.services.pairs import PairLine, PairService, PairState
+from annotation.services.pairs import PairService, PairState, pair_json
 from annotation.services.senses import SenseService
 from annotation.services.writing import WritingService
-from annotation.types import ItemInput, Project, ProjectSettings
+from annotation.types import ItemInput, Project, ProjectSettings, import_json
 from annotation.wording import beginning
 from db import DEFAULT_URL
 from kpdemo.command import CallError, check_file
@@ -126,23 +126,7 @@ def import_files(
             files=names,
         )
     if as_json:
-        show_json(
-            {
-                "project": into.name,
-                "pairs": summary.pairs,
-                "ratings": summary.ratings,
-                "duplicates": list(summary.duplicates),
-                "made_ids": sum(notes.made_ids for notes in reader.notes.values()),
-                "joined": list(summary.joined),
-                "without_definitions": summary.undescribed,
-                "equal_texts": [{"id": id, "as": other} for id, other in summary.equal_texts],
-                "merged": [{"id": id, "into": other} for id, other in summary.merged],
-                "ratings_left_out": [
-                    {"id": each.id, "rater": each.rater, "grade": float(each.grade), "kept": float(each.kept)}
-                    for each in summary.left_out
-                ],
-            }
-        )
+        show_json(import_json(into, summary, sum(notes.made_ids for notes in reader.notes.values())))
         return
     imported = f"{number_of(summary.pairs, 'pair')} and {number_of(summary.ratings, 'rating')}"
     show_line(summary_text(imported, into.name, summary.duplicates, "pair"))
@@ -331,7 +315,7 @@ def list_pairs(
         found.id, search=search, state=state, limit=None, has_whole_texts=as_json
     )
     if as_json:
-        rows = [_pair_json(line) for line in page.items]
+        rows = [pair_json(line) for line in page.items]
         show_json({"project": found.name, "raters_per_pair": page.raters_per_pair, "pairs": rows})
         return
     if not page.items:
@@ -438,18 +422,6 @@ def read_ids(arguments: Sequence[str]) -> list[str]:
     if not ids:
         raise CallError("Standard input names no pair: write ids to it, one per line.")
     return ids
-
-
-def _pair_json(line: PairLine) -> dict[str, Any]:
-    return {
-        "id": line.external_id,
-        "type": line.type,
-        "genre": line.genre,
-        "left": line.left,
-        "right": line.right,
-        "grades": line.grades,
-        "state": line.state,
-    }
 
 
 def _show_count(count: int, project: Project, done: str, *, as_json: bool) -> None:

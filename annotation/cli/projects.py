@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Collection
 from dataclasses import replace
 from decimal import Decimal
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,17 +19,18 @@ from annotation.projects import (
     DEFAULTS,
     GroupCounts,
     Member,
+    Order,
     ProjectCounts,
     check_same_scale,
     check_settings,
     default_threshold,
     flagged_text,
+    project_json,
     wider_range_text,
 )
 from annotation.scale import (
     CLSS,
     PRESETS,
-    Scale,
     earlier_words_text,
     parse_scale,
     read_item_words,
@@ -39,16 +39,11 @@ from annotation.scale import (
 from annotation.services.consents import ConsentService
 from annotation.services.pairs import PairService, StuckPair, StuckPairs
 from annotation.services.projects import ProjectService
-from annotation.types import Average, Project, ProjectSettings, Role
+from annotation.types import Average, ProjectSettings, Role
 from db import DEFAULT_URL
 from kpdemo.command import CallError
 from kpdemo.terminal import show_json, show_line, show_table
 from kpdemo.text import number_of
-
-
-class Order(StrEnum):
-    RANDOM = "random"
-    FILE = "file"
 
 
 def most_text(settings: ProjectSettings) -> str:
@@ -87,35 +82,6 @@ def whose_words(settings: ProjectSettings) -> str:
     if not types:
         return "of SemEval-2014 Task 3" if settings.scale.range == CLSS.range else "the usual ones"
     return f"own, of {', '.join(types)}"
-
-
-def project_json(project: Project) -> dict[str, Any]:
-    settings = project.settings
-    return {
-        "id": project.id,
-        "name": project.name,
-        "types": list(settings.types),
-        "guidelines": settings.guidelines,
-        "raters_per_pair": settings.raters_per_pair,
-        "threshold": None if settings.threshold is None else float(settings.threshold),
-        "average": settings.average.value,
-        "step": float(settings.step),
-        **({} if settings.scale == CLSS else {"grades": scale_json(settings.scale)}),
-        "order": (Order.RANDOM if settings.is_random else Order.FILE).value,
-        "seed": settings.seed,
-        "may_revise": settings.may_revise,
-        "lease_minutes": settings.lease_minutes,
-        "most_per_rater": settings.most_per_rater,
-        "repeat_percent": settings.repeat_percent,
-        "consent": settings.consent,
-        "scale_words": settings.scale_words,
-        "created_at": project.created_at.isoformat(),
-    }
-
-
-def scale_json(scale: Scale) -> dict[str, float]:
-    """As the manifest of a gold set has it."""
-    return {"lowest": scale.lowest, "highest": scale.highest, "step": float(scale.step)}
 
 
 def totals(counts: ProjectCounts | GroupCounts) -> dict[str, int]:

@@ -16,6 +16,7 @@ from annotation.services.audit import USUAL_LIMIT, EventService
 from annotation.services.excluded_ratings import ExclusionService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
+from annotation.services.tokens import Token, TokenService
 from annotation.services.users import OpenInvitation
 from annotation.types import Role
 from db import DEFAULT_URL
@@ -35,6 +36,7 @@ Examples:
   python -m annotation user invite Ana          a link with which Ana chooses a new password
   python -m annotation user rename Bem Ben      a name that was mistyped
   python -m annotation user list --json
+  python -m annotation user token Ana --for "nightly export" --days 90
   python -m annotation user invitations         unused links; user revoke NUMBER invalidates one
   python -m annotation user pause Ben --project news    Ben's grades are kept; user resume undoes it
   python -m annotation user set-aside Ben --project news --reason "guessed"    user bring-back undoes it
@@ -217,6 +219,58 @@ def revoke(
 ) -> None:
     """Invalidate a link."""
     _invitations(database_url).revoke(number)
+
+
+@users.command(epilog=_USER_EXAMPLES)
+def token(
+    name: NameArgument,
+    what: Annotated[str, typer.Option("--for", metavar="TEXT", help="What the token is for.")],
+    days: Annotated[
+        int | None, typer.Option(metavar="N", help="After so many days it ends; without it, never.")
+    ] = None,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Print a new token, with which a program may do over HTTP what the account may."""
+    made = TokenService(open_database(database_url)).make(name, what, days)
+    print(f"For {name}, shown only now:", file=sys.stderr, flush=True)
+    print(made)
+
+
+@users.command()
+def tokens(
+    name: NameArgument, as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL
+) -> None:
+    """List the tokens of an account: number, what for, when made, last used and when it ends."""
+    found = TokenService(open_database(database_url)).tokens(name)
+    if as_json:
+        show_json([_token_json(each) for each in found])
+        return
+    for each in found:
+        used = "never" if each.last_used_at is None else f"{each.last_used_at:%Y-%m-%d %H:%M} UTC"
+        ends = "" if each.expires_at is None else f"until {each.expires_at:%Y-%m-%d}"
+        made = f"made {each.created_at:%Y-%m-%d}"
+        show_line("\t".join((str(each.id), each.name, made, f"last used {used}", ends)).rstrip())
+
+
+@users.command("revoke-token")
+def revoke_token(
+    name: NameArgument,
+    number: Annotated[int, typer.Argument(metavar="NUMBER", help="The number that `user tokens` lists.")],
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Revoke a token at once."""
+    TokenService(open_database(database_url)).revoke(name, number)
+
+
+def _token_json(token: Token) -> dict[str, object]:
+    used, ends = token.last_used_at, token.expires_at
+    return {
+        "number": token.id,
+        "name": token.name,
+        "created_at": token.created_at.isoformat(),
+        "last_used_at": None if used is None else used.isoformat(),
+        "expires_at": None if ends is None else ends.isoformat(),
+    }
 
 
 def _accounts(url: str) -> AccountService:

@@ -470,6 +470,11 @@ def rating_lines(
             yield tsv_line(map(cell_text, row.values()))
 
 
+def rating_json(rating: SingleRating) -> dict[str, Any]:
+    """A row of the file, by its columns."""
+    return dict(zip(RATING_COLUMNS, _cells(rating), strict=True))
+
+
 def _cells(rating: SingleRating | SecondGrade) -> tuple[Any, ...]:
     whose = (rating.id, rating.type, rating.rater)
     at = None if rating.at is None else rating.at.isoformat(timespec="seconds")

@@ -18,6 +18,7 @@ from annotation.services.assignment import give_back
 from annotation.services.audit import FORMER_NAME, record, record_account
 from annotation.services.project_rows import find_project
 from annotation.services.sign_in import NOT_SIGNED_IN, new_token, token_hash
+from annotation.services.tokens import end_tokens_of
 from annotation.services.users import (
     MAKER_MAY,
     OpenInvitation,
@@ -225,6 +226,7 @@ class AccountService:
             check_not_the_last(session, get_user(session, name), "disabled")
             row = get_user(session, name, lock=True)
             sign_in.end_sessions_of(session, row.id)
+            end_tokens_of(session, row.id)
             if row.disabled_at is None:
                 row.disabled_at = self._clock()
                 record(session, row.disabled_at, "account disabled", user_id=id_of(by), name=row.name)

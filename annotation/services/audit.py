@@ -81,6 +81,7 @@ _NAMED = 5
 USUAL_LIMIT = 50
 SERVER_ACTIONS = (
     *(ACCOUNT_ADDED, "account renamed", "account disabled", "account enabled"),
+    *("token made", "token revoked"),
     *("administrator made", "administrator unmade"),
     *("password set", "password changed", "signed out everywhere", "server set up", "project deleted"),
     *("invitation made", "invitation revoked", "invitation used"),

@@ -33,6 +33,7 @@ from annotation.services.quality import QualityService, TrainingService, WorkSer
 from annotation.services.ratings import RatingService, RemarkService
 from annotation.services.senses import SenseService
 from annotation.services.sign_in import SignInService
+from annotation.services.tokens import TokenService
 from annotation.services.writing import WritingService
 from annotation.systems import Similarities
 from db import DEFAULT_URL, Database, DatabaseError
@@ -52,6 +53,7 @@ class Services:
     database: Database
     accounts: AccountService
     sign_ins: SignInService
+    tokens: TokenService
     invitations: InvitationService
     projects: ProjectService
     importing: ImportService
@@ -118,6 +120,7 @@ def open_services(
         database=database,
         accounts=AccountService(database, passwords=passwords),
         sign_ins=SignInService(database, passwords=passwords),
+        tokens=TokenService(database),
         invitations=InvitationService(database, passwords=passwords),
         projects=ProjectService(database),
         importing=importing,

@@ -603,3 +603,16 @@ def _stuck_pairs(project_id: int, raters: Sequence[int]) -> Select[*tuple[Any, .
         .where(*_lacks_grades(project_id), left < Pair.open_slots)
         .order_by(Pair.import_order)
     )
+
+
+def pair_json(line: PairLine) -> dict[str, Any]:
+    """The pair as commands and programs are given it."""
+    return {
+        "id": line.external_id,
+        "type": line.type,
+        "genre": line.genre,
+        "left": line.left,
+        "right": line.right,
+        "grades": line.grades,
+        "state": line.state,
+    }

@@ -8,7 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from hashlib import file_digest
-from itertools import groupby
+from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
+from annotation import types
 from annotation.assignment import PairForRater, Progress, Saved
 from annotation.errors import AssignmentError
 from annotation.files.gold_files import (
@@ -73,6 +74,7 @@ from annotation.services.repeats import (
     read_two_grades,
 )
 from annotation.services.transactions import STREAMED_AT_ONCE, beginning_of, count_where
+from annotation.services.users import id_of
 from annotation.types import Clock, SkipReason, utcnow
 from annotation.wording import LONG_BEGINNING, LONGEST_COMMENT, LONGEST_NOTE, beginning, normalise_note
 from db import Database
@@ -559,6 +561,7 @@ class RatingExportService:
         named: bool,
         is_safe: bool = False,
         second: bool = False,
+        by: types.User | None = None,
         publish: Callable[[], None] | None = None,
     ) -> int:
         """Write the ratings of the pairs that count to a new file, and keep the numbers that it gave raters.
@@ -569,6 +572,7 @@ class RatingExportService:
             format: of the file.
             named: whether raters have their names; else "rater 1" and so on, as in gold sets.
             is_safe: whether spreadsheet programs run no cell of CSV as a formula.
+            by: who exports; None stands for the command line.
             second: the two grades of the pairs that came back to their rater, in place of the ratings.
             publish: puts the file in its place; where that fails, nothing was exported.
 
@@ -602,8 +606,29 @@ class RatingExportService:
                 lines = rating_lines(_ratings(session, project.id, labels), format, is_safe=is_safe)
             with file.open("w", encoding="utf-8", newline="") as stream:
                 stream.writelines(lines)
-        self._publish(project_id, file, None if named else raters, written, publish, second=second)
+        self._publish(project_id, file, None if named else raters, written, publish, second=second, by=by)
         return written
+
+    def page(
+        self, project_id: int, *, named: bool, limit: int, offset: int
+    ) -> tuple[int, list[SingleRating]]:
+        """How many ratings there are, and some of them, as `export` writes them.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        with self._database.reading() as session:
+            project = find_project(session, project_id)
+            raters = rater_ids(session, project.id)
+            if named:
+                labels = names_of(session, raters)
+            else:
+                numbers = self._numbers.give(project.id, raters)
+                labels = {rater: anonymous_label(numbers[rater]) for rater in raters}
+            counts = of_pair_in_use(Rating.pair_id, project.id)
+            total = count_where(session, Rating.project_id == project.id, counts)
+            rows = islice(_ratings(session, project.id, labels), offset, offset + limit)
+            return total, list(rows)
 
     def _publish(
         self,
@@ -614,6 +639,7 @@ class RatingExportService:
         publish: Callable[[], None] | None,
         *,
         second: bool,
+        by: types.User | None,
     ) -> None:
         """Publish and write down that it was done, with numbers for these raters or, of None, with names."""
         raters = (RaterColumns.NAMED if numbered is None else RaterColumns.ANONYMOUS).value
@@ -627,6 +653,7 @@ class RatingExportService:
                 session,
                 self._clock(),
                 "ratings exported",
+                user_id=id_of(by),
                 project_id=project.id,
                 raters=raters,
                 ratings=written,

@@ -49,6 +49,10 @@ class LargeBodyError(BodyError):
     """It is too large to be read."""
 
 
+class BusyError(AnnotationError):
+    """Too many requests of the account are being answered."""
+
+
 _STATUS: tuple[tuple[type[AnnotationError], int], ...] = (
     (SignedOutError, 401),
     (ConsentError, 428),
@@ -58,6 +62,7 @@ _STATUS: tuple[tuple[type[AnnotationError], int], ...] = (
     (ExportError, 409),
     (StaleTextError, 412),
     (LargeBodyError, 413),
+    (BusyError, 429),
     (TextError, 422),
     (WritingError, 409),
 )
@@ -67,13 +72,14 @@ _NOT_USABLE = 422
 
 
 def status_of(error: AnnotationError) -> int:
-    """The HTTP status of an error, 401 to 428."""
+    """The HTTP status of an error, 401 to 429."""
     return next((status for kind, status in _STATUS if isinstance(error, kind)), _NOT_USABLE)
 
 
 def refusal(error: AnnotationError) -> Response:
     """The sentence of an error in place of what was asked for."""
-    return JSONResponse({"error": str(error)}, status_code=status_of(error))
+    again = {"retry-after": "1"} if isinstance(error, BusyError) else None
+    return JSONResponse({"error": str(error)}, status_code=status_of(error), headers=again)
 
 
 def add_refusals(server: FastAPI) -> None:

@@ -58,7 +58,9 @@ def _project_number(text: str) -> int:
     return number
 
 
-GOLD_PATH = "/annotate/download/{project_id}/gold.zip"
+FOLDER = "/annotate/download/{project_id}/"
+"""Where the files of a project are."""
+GOLD_PATH = FOLDER + "gold.zip"
 MADE_AT_ONCE = 4
 """Files of one route that are made at once."""
 _PREFIX = "gold-"
@@ -78,11 +80,11 @@ def in_turn(make: Callable[_P, Response]) -> Callable[_P, Awaitable[Response]]:
     return answer
 
 
-def build_downloads(admission: Admission, gold: GoldService) -> APIRouter:
-    """The routes of downloads."""
+def build_downloads(admission: Admission, gold: GoldService, folder: str = FOLDER) -> APIRouter:
+    """The routes of downloads, under `folder` as those of the next functions."""
     router = APIRouter()
 
-    @router.get(GOLD_PATH)
+    @router.get(folder + "gold.zip")
     @in_turn
     def download_gold(
         request: Request,
@@ -149,26 +151,27 @@ def _archive(gold: GoldService, project_id: int, options: ExportOptions, name: s
     size = archive.seek(0, SEEK_END)
     archive.seek(0)
     return StreamingResponse(
-        _blocks(archive),
+        stream_blocks(archive),
         media_type="application/zip",
         headers={"content-disposition": attachment(f"{name}.zip"), "content-length": str(size)},
     )
 
 
-def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
+def stream_blocks(stream: IO[bytes]) -> Iterator[bytes]:
+    """A file in pieces, which is closed then."""
     with stream:
         while block := stream.read(_BLOCK):
             yield block
 
 
-FOLDER = "/annotate/download/{project_id}/"
-"""Where the files are: gold-keyphrases.jsonl, keyphrases.qrels, keyphrases.run."""
 Lines = Callable[[JudgedPool], Iterable[str]]
 
 
-def build_judgement_downloads(admission: Admission, judgements: JudgementService) -> APIRouter:
+def build_judgement_downloads(
+    admission: Admission, judgements: JudgementService, folder: str = FOLDER
+) -> APIRouter:
     """The routes of these files; only for administrators, as they tell which model predicted what."""
-    router = APIRouter(include_in_schema=False)
+    router = APIRouter(include_in_schema=folder != FOLDER)
 
     def answer(request: Request, project_id: str, suffix: str, lines: Lines) -> Response:
         _, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
@@ -178,19 +181,19 @@ def build_judgement_downloads(admission: Admission, judgements: JudgementService
             headers={"content-disposition": attachment(f"{plain_name(project.name)}.{suffix}")},
         )
 
-    @router.get(FOLDER + "gold-keyphrases.jsonl")
+    @router.get(folder + "gold-keyphrases.jsonl")
     @in_turn
     def download_gold(request: Request, project_id: str, threshold: str = "") -> Response:
         return answer(
             request, project_id, "gold.jsonl", lambda pool: pool.gold_lines(read_threshold(threshold))
         )
 
-    @router.get(FOLDER + "keyphrases.qrels")
+    @router.get(folder + "keyphrases.qrels")
     @in_turn
     def download_qrels(request: Request, project_id: str) -> Response:
         return answer(request, project_id, "qrels", JudgedPool.qrels_lines)
 
-    @router.get(FOLDER + "keyphrases.run")
+    @router.get(folder + "keyphrases.run")
     @in_turn
     def download_run(request: Request, project_id: str, model: str = "") -> Response:
         return answer(request, project_id, "run", lambda pool: pool.run_lines(model))
@@ -225,11 +228,11 @@ def read_threshold(text: str) -> Decimal:
 WORKERS_PATH = FOLDER + "workers.csv"
 
 
-def build_worker_downloads(admission: Admission, crowds: CrowdService) -> APIRouter:
+def build_worker_downloads(admission: Admission, crowds: CrowdService, folder: str = FOLDER) -> APIRouter:
     """The route of the table by which a crowd is paid; only for administrators."""
-    router = APIRouter(include_in_schema=False)
+    router = APIRouter(include_in_schema=folder != FOLDER)
 
-    @router.get(WORKERS_PATH)
+    @router.get(folder + "workers.csv")
     @in_turn
     def download_workers(request: Request, project_id: str) -> Response:
         _, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
@@ -246,15 +249,16 @@ def workers_address(project_id: int) -> str:
     return WORKERS_PATH.format(project_id=project_id)
 
 
-BOARD_PATH = "/annotate/download/{project_id}/leaderboard.{ending}"
+_BOARD = "leaderboard.{ending}"
+BOARD_PATH = FOLDER + _BOARD
 _TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
 
 
-def build_board_downloads(admission: Admission, systems: SystemService) -> APIRouter:
+def build_board_downloads(admission: Admission, systems: SystemService, folder: str = FOLDER) -> APIRouter:
     """The routes that give a leaderboard as CSV and as JSON."""
     router = APIRouter()
 
-    @router.get(BOARD_PATH)
+    @router.get(folder + _BOARD)
     @in_turn
     def download_board(request: Request, project_id: str, ending: str, gold: str = "") -> Response:
         _, project = admission.admitted(request, project_id, Role.ADMINISTRATOR, Role.ADJUDICATOR)

@@ -12,14 +12,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from annotation.services.bundle import DamagedError, UnreachableError
 from annotation.services.sign_in import NOT_SIGNED_IN, SignInService
+from annotation.services.tokens import TokenService
 from annotation.types import User
 from annotation.web.api import RATER_HEADER, USER_IN_SCOPE
 from annotation.web.responder import (
     COOKIE,
+    DESCRIPTION,
     FOR_PROGRAMS,
     GRADIO,
     NO_STORE,
     PREFIX,
+    PROGRAMS,
     failed_answer,
     load_templates,
     read_cookie,
@@ -30,6 +33,10 @@ PUBLIC = (f"{PREFIX}/assets/", f"{PREFIX}/static/", f"{PREFIX}/theme.css")
 """Gradio's own scripts and styles: the same for everybody, and many for each page."""
 
 
+NO_TOKEN = (
+    "There is no valid token with this request: make one on your account's page and send it as "
+    "“Authorization: Bearer TOKEN”."
+)
 _SOMEBODY_ELSE = "Somebody else is signed in now: open the page again."
 _NO_STORE = "no-store"
 
@@ -37,8 +44,9 @@ _NO_STORE = "no-store"
 class Guard:
     """Tells who sends a request."""
 
-    def __init__(self, sign_ins: SignInService) -> None:
+    def __init__(self, sign_ins: SignInService, tokens: TokenService) -> None:
         self._sign_ins = sign_ins
+        self._tokens = tokens
 
     def current_user(self, connection: HTTPConnection) -> str | None:
         """The name of the account that is signed in, or None.
@@ -56,7 +64,10 @@ class Guard:
         return self.look_up(connection)
 
     def look_up(self, connection: HTTPConnection) -> User | None:
-        """The same from the database."""
+        """The same from the database; a program by its token alone, a browser by its cookie alone."""
+        if connection.scope["path"].startswith(PROGRAMS):
+            kind, _, bearer = connection.headers.get("authorization", "").partition(" ")
+            return self._tokens.user_of(bearer.strip()) if kind.lower() == "bearer" else None
         token = read_cookie(connection, COOKIE)
         return None if token is None else self._sign_ins.user_of(token)
 
@@ -73,7 +84,7 @@ class GuardMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope.get("path", "")
-        inside = path == PREFIX or path.startswith(f"{PREFIX}/")
+        inside = path == PREFIX or path.startswith((f"{PREFIX}/", PROGRAMS))
         if scope["type"] not in ("http", "websocket") or not inside or path.startswith(PUBLIC):
             await self._app(scope, receive, send)
             return
@@ -93,6 +104,15 @@ class GuardMiddleware:
     def _answer(self, connection: HTTPConnection, user: User | None) -> Response | None:
         """What is answered in the place of the pages, if they are not to be asked."""
         is_for_reader = wants_page(connection)
+        if connection.scope["path"].startswith(PROGRAMS):
+            is_open = connection.scope["path"] == DESCRIPTION
+            return (
+                None
+                if is_open or user is not None
+                else JSONResponse(
+                    {"error": NO_TOKEN}, status_code=401, headers={"www-authenticate": "Bearer"}
+                )
+            )
         if user is None and not is_for_reader:
             return JSONResponse({"error": NOT_SIGNED_IN}, status_code=401)
         if user is not None and _is_from_page_of_other(connection, user):

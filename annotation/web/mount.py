@@ -17,6 +17,7 @@ from annotation.web.downloads import (
     build_worker_downloads,
 )
 from annotation.web.guard import Guard, MissingPageMiddleware
+from annotation.web.programs import add_program_routes
 from annotation.web.responder import failed_answer
 from annotation.web.routes import (
     PairNames,
@@ -56,9 +57,10 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
     Returns:
         Who knows who is signed in.
     """
-    guard = add_account_pages(server, services.sign_ins, services.invitations)
+    guard = add_account_pages(server, services.sign_ins, services.invitations, services.tokens)
     add_shared_link_pages(server, services.sign_ins, services.crowds)
     server.user_middleware.append(Middleware(MissingPageMiddleware))  # within the guard and what adds headers
+    names = PairNames(services.keys.pairs)
     server.include_router(
         build_rating_routes(
             services.assignment,
@@ -66,9 +68,10 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
             services.training,
             services.consents,
             services.crowds,
-            PairNames(services.keys.pairs),
+            names,
         )
     )
+    add_program_routes(server, services, names)
     server.include_router(build_writing_routes(services.writing, services.consents))
     server.include_router(build_consent_routes(services.consents))
     server.include_router(build_adjudication_routes(services.accounts, services.adjudication))

@@ -24,7 +24,10 @@ from kpdemo.ui.serving import cookie_name, is_secure
 PREFIX = "/annotate"
 HOME = f"{PREFIX}/"
 GRADIO = f"{PREFIX}/gradio_api/"
-FOR_PROGRAMS = (f"{PREFIX}/api/", GRADIO)
+PROGRAMS = "/annotation/api/"
+"""Begins the addresses that open with a token, and with nothing else."""
+DESCRIPTION = f"{PROGRAMS}openapi.json"
+FOR_PROGRAMS = (f"{PREFIX}/api/", GRADIO, PROGRAMS)
 _LONGEST = 2000
 
 

@@ -97,10 +97,10 @@ TrainingPairId = Annotated[int, Depends(path_id("pair"))]
 WritingId = Annotated[int, Depends(path_id("writing"))]
 
 
-def new_router(at_once: int = AT_ONCE) -> APIRouter:
-    """A router of addresses under /annotate/api, `at_once` of whose requests are worked on at once."""
+def new_router(at_once: int = AT_ONCE, prefix: str = API) -> APIRouter:
+    """A router of addresses under `prefix`, `at_once` of whose requests are worked on at once."""
     turn = Depends(Turn(at_once), scope="function")
-    return APIRouter(prefix=API, include_in_schema=False, dependencies=[turn])
+    return APIRouter(prefix=prefix, include_in_schema=prefix != API, dependencies=[turn])
 
 
 def in_place_of_work(consents: ConsentService, project_id: int, user: User) -> Result | None:
@@ -112,9 +112,9 @@ def in_place_of_work(consents: ConsentService, project_id: int, user: User) -> R
     return {"consent": {"html": html, "sha256": asked.sha256, "changed": asked.is_changed}}
 
 
-def build_consent_routes(consents: ConsentService) -> APIRouter:
+def build_consent_routes(consents: ConsentService, prefix: str = API) -> APIRouter:
     """The address where raters and writers agree."""
-    router = new_router()
+    router = new_router(prefix=prefix)
 
     @router.post("/projects/{project}/consent")
     def agree(user: Account, project: ProjectId, body: AgreementBody) -> Result:
@@ -178,15 +178,17 @@ def build_rating_routes(
     consents: ConsentService,
     crowds: CrowdService,
     names: PairNames,
+    prefix: str = API,
 ) -> APIRouter:
-    """The addresses that the rating page talks to.
+    """The addresses that the rating page talks to, and those where programs rate.
 
     The services check the role in the transaction of the answer itself.
 
     Args:
         names: what the page calls pairs.
+        prefix: begins the addresses.
     """
-    router = new_router()
+    router = new_router(prefix=prefix)
 
     async def pair_id(pair: str) -> tuple[int, bool]:
         found = names.find(pair)
@@ -273,7 +275,7 @@ def build_rating_routes(
         return {"saved_at": told.at.isoformat(), "feedback": _feedback(told), **trained(told.queue, user)}
 
     # Who stops may wait long for an import, and must not keep those waiting who grade.
-    stops = new_router(STOPS_AT_ONCE)
+    stops = new_router(STOPS_AT_ONCE, prefix)
 
     @stops.post("/projects/{project}/stop")
     def stop(user: Account, project: ProjectId) -> Result:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
@@ -12,6 +13,8 @@ from annotation.crowds import Worker, worker_in
 from annotation.errors import (
     AnnotationError,
     InvitationError,
+    NotFoundError,
+    SettingsError,
     SignedOutError,
     SignInError,
     TooManyAttemptsError,
@@ -20,6 +23,7 @@ from annotation.services.accounts import Invitation, InvitationService
 from annotation.services.bundle import UnreachableError
 from annotation.services.crowds import CrowdService, SharedOffer
 from annotation.services.sign_in import SignInService
+from annotation.services.tokens import TokenService
 from annotation.types import User
 from annotation.web.api import add_refusals
 from annotation.web.guard import Guard, GuardMiddleware
@@ -35,6 +39,7 @@ from annotation.web.responder import (
     read_form,
     sign_in_address,
 )
+from annotation.wording import quote_value, whole_in
 
 ENDED = "Your session ended. Sign in and go on where you were"
 KEPT = f"{ENDED}: what you graded and typed is kept."
@@ -106,15 +111,20 @@ USER_PATH = "/account/name"
 """Tells a browser, and nobody else, who is signed in there."""
 
 CHANGED = "The password is changed, and every other browser is signed out."
+REVOKED = "The token is revoked: programs that have it get nothing any more."
+_NOTES = {"changed": CHANGED, "revoked": REVOKED}
 
 
 class AccountPages:
-    def __init__(self, responder: Responder, sign_ins: SignInService) -> None:
+    def __init__(self, responder: Responder, sign_ins: SignInService, tokens: TokenService) -> None:
         self._responder = responder
         self._sign_ins = sign_ins
+        self._tokens = tokens
 
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route("/account", self.show, methods=["GET"])
+        router.add_api_route("/account/tokens", self.make_token, methods=["POST"])
+        router.add_api_route("/account/tokens/{number}/revoke", self.revoke_token, methods=["POST"])
         router.add_api_route(USER_PATH, self.tell_user, methods=["GET"])
         router.add_api_route("/account/password", self.change_password, methods=["POST"])
         router.add_api_route("/account/sign-out-everywhere", self.sign_out_everywhere, methods=["POST"])
@@ -123,7 +133,8 @@ class AccountPages:
         user = await self._responder.user_of(request)
         if user is None:
             return self._responder.go(sign_in_address("/account"))
-        return self._page(user, note=CHANGED if "changed" in request.query_params else "")
+        note = next((note for mark, note in _NOTES.items() if mark in request.query_params), "")
+        return await self._page(user, note=note)
 
     async def tell_user(self, request: Request) -> Response:
         """The name for the head of a page that all readers share; empty where nobody is signed in."""
@@ -147,8 +158,33 @@ class AccountPages:
         except SignedOutError:
             return self._responder.go(sign_in_address("/account"))
         except AnnotationError as error:
-            return self._page(user, error=error)
+            return await self._page(user, error=error)
         return await self._responder.let_in(request, new, "/account?changed")
+
+    async def make_token(self, request: Request) -> Response:
+        """Shows the new token, this once."""
+        form = await read_form(request)
+        user = await self._responder.user_of(request)
+        if user is None:
+            return self._responder.go(sign_in_address("/account"))
+        name, days = form.get("token_name", ""), form.get("days", "")
+        try:
+            number = whole_in(days) if days else None
+            if days and number is None:
+                raise SettingsError(f"The days are a whole number such as 90, not {quote_value(days)}.")
+            token = await self._responder.ask(self._tokens.make, user.name, name, number, by=user)
+        except AnnotationError as error:
+            return await self._page(user, token_error=error, token_name=name, days=days)
+        return await self._page(user, new_token=token)
+
+    async def revoke_token(self, request: Request, number: str) -> Response:
+        await read_form(request)
+        user = await self._responder.user_of(request)
+        if user is None:
+            return self._responder.go(sign_in_address("/account"))
+        with suppress(NotFoundError):  # it was revoked in another window
+            await self._responder.ask(self._tokens.revoke, user.name, whole_in(number) or 0, by=user)
+        return self._responder.go("/account?revoked")
 
     async def sign_out_everywhere(self, request: Request) -> Response:
         await read_form(request)
@@ -157,9 +193,29 @@ class AccountPages:
             await self._responder.ask(self._sign_ins.sign_out_everywhere, user.name)
         return self._responder.see_off(request)
 
-    def _page(self, user: User, *, note: str = "", error: AnnotationError | None = None) -> Response:
+    async def _page(
+        self,
+        user: User,
+        *,
+        note: str = "",
+        error: AnnotationError | None = None,
+        token_error: AnnotationError | None = None,
+        new_token: str = "",
+        token_name: str = "",
+        days: str = "",
+    ) -> Response:
         return self._responder.show(
-            "account.html", status=422 if error else 200, error=error, user=user, name=user.name, note=note
+            "account.html",
+            status=422 if error or token_error else 200,
+            error=error,
+            user=user,
+            name=user.name,
+            note=note,
+            tokens=await self._responder.ask(self._tokens.tokens, user.name),
+            token_error=token_error,
+            new_token=new_token,
+            token_name=token_name,
+            days=days,
         )
 
 
@@ -327,7 +383,9 @@ def add_shared_link_pages(server: FastAPI, sign_ins: SignInService, crowds: Crow
     server.include_router(router)
 
 
-def add_account_pages(server: FastAPI, sign_ins: SignInService, invitations: InvitationService) -> Guard:
+def add_account_pages(
+    server: FastAPI, sign_ins: SignInService, invitations: InvitationService, tokens: TokenService
+) -> Guard:
     """Add /sign-in, /sign-out, /set-up, /invitation and /account, and guard what is under /annotate.
 
     Returns:
@@ -337,9 +395,9 @@ def add_account_pages(server: FastAPI, sign_ins: SignInService, invitations: Inv
     responder, router = Responder(sign_ins), APIRouter(include_in_schema=False)
     SignInPages(responder, sign_ins, invitations).add_to(router)
     InvitationPages(responder, invitations).add_to(router)
-    AccountPages(responder, sign_ins).add_to(router)
+    AccountPages(responder, sign_ins, tokens).add_to(router)
     server.include_router(router)
-    guard = Guard(sign_ins)
+    guard = Guard(sign_ins, tokens)
     # Innermost, so that its answers too get the headers that the others add.
     server.user_middleware.append(Middleware(GuardMiddleware, guard=guard))
     return guard

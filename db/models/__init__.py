@@ -5,7 +5,15 @@ The columns are called after the steps of the usual one, quarters: 0 to 16 stand
 
 from __future__ import annotations
 
-from db.models.accounts import AuditEvent, Invitation, ServerKey, SignInAttempt, User, UserSession
+from db.models.accounts import (
+    AccessToken,
+    AuditEvent,
+    Invitation,
+    ServerKey,
+    SignInAttempt,
+    User,
+    UserSession,
+)
 from db.models.base import MOST_STEPS, ROLES, Base, UtcDateTime
 from db.models.crowds import Arrival, CrowdSettings, SharedLink
 from db.models.gold import Export, GoldGrade, GoldSet, RaterNumber, ScoredSystem, SystemScore
@@ -31,6 +39,7 @@ __all__ = [
     "GRADES",
     "MOST_STEPS",
     "ROLES",
+    "AccessToken",
     "Adjudication",
     "AdjudicationChange",
     "Arrival",

@@ -38,6 +38,21 @@ class UserSession(Base):
     expires_at: Mapped[datetime] = mapped_column(index=True)
 
 
+class AccessToken(Base):
+    """With it a program of the user's asks in their name. The table holds only the token's SHA-256."""
+
+    __tablename__ = "access_tokens"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    name: Mapped[str] = mapped_column(String(80))
+    token_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    created_at: Mapped[datetime]
+    last_used_at: Mapped[datetime | None]
+    """Written down every few minutes, not at each request."""
+    expires_at: Mapped[datetime | None]
+
+
 class SignInAttempt(Base):
     """A try to sign in, written before its password is looked at; many of them close the door for a while.
 

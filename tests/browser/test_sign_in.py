@@ -10,8 +10,9 @@ import pytest
 pytest.importorskip("playwright")
 from playwright.sync_api import Page, expect
 
+from annotation.client import Client, ClientError
 from annotation.types import ProjectSettings, Role
-from tests.browser.conftest import choose_files, wait_until_kept
+from tests.browser.conftest import choose_files, serious_violations, wait_until_kept
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -279,3 +280,29 @@ def test_a_page_fits_a_phone(browser: Browser, site: Site, path):
     page.goto(f"{site.address}{path}")
     page.locator("h2:visible, h1:visible").last.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_token_for_programs_is_made_shown_once_used_and_revoked_on_the_account_page(browser, new_site):
+    site = new_site
+    site.add_user("Mira")
+    page = site.context(browser, "Mira").new_page()
+    page.goto(f"{site.address}/account")
+    page.get_by_label("What the token is for").fill("<b>export</b> of the night")
+    page.get_by_label("Days until it ends").fill("many")
+    page.get_by_role("button", name="Make a token").click()
+    expect(page.get_by_role("alert")).to_contain_text("a whole number such as 90, not 'many'")
+    expect(page.get_by_label("What the token is for")).to_have_value("<b>export</b> of the night")
+    page.get_by_label("Days until it ends").fill("90")
+    page.get_by_role("button", name="Make a token").click()
+    token = page.locator("#new-token").inner_text()
+    assert Client(site.address, token).projects() == []
+    page.goto(f"{site.address}/account")
+    assert token not in page.content()
+    expect(page.locator(".tokens li")).to_contain_text("<b>export</b> of the night, made ")
+    expect(page.locator(".tokens li")).to_contain_text("last used ")
+    assert serious_violations(page) == []
+    page.get_by_role("button", name="Revoke <b>export</b> of the night").click()
+    expect(page.get_by_role("status")).to_contain_text("The token is revoked")
+    expect(page.locator(".tokens")).to_have_count(0)
+    with pytest.raises(ClientError, match="no valid token"):
+        Client(site.address, token).projects()

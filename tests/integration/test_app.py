@@ -34,7 +34,7 @@ PASSWORD = "correct horse battery"
 
 OPEN_TO_ALL = {
     *("show_projects", "preview_new_guidelines", "preview_project_guidelines"),
-    *("show_new_range", "show_project_range", "follow_raters", "follow_scale"),
+    *("show_new_range", "show_project_range", "follow_raters", "follow_scale", "follow_types"),
 }
 """What everybody who is signed in may call, apart from the headers of the pages."""
 OPEN_TO_RATERS = {"open_rating"}

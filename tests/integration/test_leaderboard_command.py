@@ -23,6 +23,7 @@ from annotation.services.leaderboard import SystemService
 from annotation.services.pairs import PairService
 from annotation.services.projects import ProjectService
 from annotation.services.sign_in import SignInService, start_session
+from annotation.services.tokens import TokenService
 from annotation.system_report import wide_intervals_text
 from annotation.types import ProjectSettings, Role
 from annotation.ui.leaderboard import FILES, OWN, SystemFormHandlers
@@ -229,7 +230,9 @@ def test_files_are_those_that_the_page_saves(call, rated, leader):
     assert call("leaderboard", "add", "harbour", "--system", "+1=run.jsonl", "--system", "lcs")[0] == 0
     accounts, projects = AccountService(rated.database), ProjectService(rated.database)
     service, server = SystemService(rated.database), FastAPI()
-    add_account_pages(server, SignInService(rated.database), InvitationService(rated.database))
+    add_account_pages(
+        server, SignInService(rated.database), InvitationService(rated.database), TokenService(rated.database)
+    )
     server.include_router(build_board_downloads(Admission(accounts, projects), service))
     client = TestClient(server)
     with rated.database.session() as session:

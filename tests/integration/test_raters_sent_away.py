@@ -26,6 +26,7 @@ from annotation.services.quality import QualityService, TrainingService
 from annotation.services.rater_queue import lock_pair, open_context
 from annotation.services.ratings import RatingService
 from annotation.services.sign_in import SignInService, start_session
+from annotation.services.tokens import TokenService
 from annotation.web.responder import COOKIE
 from annotation.web.routes import PairNames, build_rating_routes
 from annotation.web.sign_in import add_account_pages
@@ -173,7 +174,7 @@ SOON = 5
 
 def serve(world: World) -> FastAPI:
     server, database = FastAPI(), world.database
-    add_account_pages(server, SignInService(database), InvitationService(database))
+    add_account_pages(server, SignInService(database), InvitationService(database), TokenService(database))
     assignments = AssignmentService(database)
     ratings = RatingService(database, assignments=assignments)
     names = PairNames(lambda: b"key")

@@ -11,6 +11,7 @@ import pytest
 
 from annotation.services.accounts import AccountService, InvitationService
 from annotation.services.sign_in import SignInService
+from annotation.services.tokens import TokenService
 from annotation.types import Role
 from db import Database
 from tests.commands import main
@@ -154,3 +155,20 @@ def test_open_links_are_listed_and_revoked(call, sqlite_database):
         status, _, errors = call("revoke", number)
         assert status == 1
         assert errors == f"There is no open link with the number {number}: see the list of them.\n"
+
+
+def test_a_token_is_shown_once_listed_and_revoked(call, sqlite_database):
+    call("add", "Ana")
+    status, out, err = call("token", "Ana", "--for", "nightly export", "--days", "90")
+    assert (status, out.count("\n"), err) == (0, 1, "For Ana, shown only now:\n")
+    assert TokenService(sqlite_database).user_of(out.strip()).name == "Ana"
+    _, listed, _ = call("tokens", "Ana")
+    assert listed.startswith("1\tnightly export\tmade ")
+    assert out.strip() not in listed
+    [told] = json.loads(call("tokens", "Ana", "--json")[1])
+    assert (told["number"], told["name"]) == (1, "nightly export")
+    assert call("revoke-token", "Ana", "1")[0] == 0
+    assert TokenService(sqlite_database).user_of(out.strip()) is None
+    status, _, err = call("revoke-token", "Ana", "1")
+    assert (status, "Ana has no token 1" in err) == (1, True)
+    assert call("token", "Ana", "--for", "x", "--days", "0")[0] == 1

@@ -23,6 +23,7 @@ from annotation.services.adjudication import AdjudicationService
 from annotation.services.gold import GoldService
 from annotation.services.projects import ProjectService
 from annotation.services.sign_in import SignInService, start_session
+from annotation.services.tokens import TokenService
 from annotation.types import Cause, Role
 from annotation.ui.adjudicate import AdjudicateHandlers
 from annotation.ui.projects import ExportHandlers
@@ -228,7 +229,9 @@ def client(rated):
     """A browser at a server that has sign-in and downloads; sign_in(name) changes who it is."""
     accounts = AccountService(rated.database)
     server = FastAPI()
-    add_account_pages(server, SignInService(rated.database), InvitationService(rated.database))
+    add_account_pages(
+        server, SignInService(rated.database), InvitationService(rated.database), TokenService(rated.database)
+    )
     gold = GoldService(rated.database, clock=rated.clock)
     server.include_router(build_adjudication_routes(accounts, AdjudicationService(rated.database)))
     server.include_router(build_downloads(Admission(accounts, ProjectService(rated.database)), gold))

@@ -24,6 +24,7 @@ from annotation.services.accounts import AccountService, InvitationService
 from annotation.services.leaderboard import SystemService
 from annotation.services.projects import ProjectService
 from annotation.services.sign_in import SignInService, start_session
+from annotation.services.tokens import TokenService
 from annotation.system_report import System, score_systems, wide_intervals_text, wide_parts
 from annotation.types import Role
 from annotation.ui.figures import genre_chart, type_label
@@ -372,7 +373,9 @@ def client(rated, service):
     """A browser at a server that has sign-in and this download; sign_in(name) changes who it is."""
     accounts = AccountService(rated.database)
     server = FastAPI()
-    add_account_pages(server, SignInService(rated.database), InvitationService(rated.database))
+    add_account_pages(
+        server, SignInService(rated.database), InvitationService(rated.database), TokenService(rated.database)
+    )
     projects = ProjectService(rated.database)
     server.include_router(build_board_downloads(Admission(accounts, projects), service))
     client = TestClient(server, headers={"accept": "application/json"})

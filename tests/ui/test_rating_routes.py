@@ -23,6 +23,7 @@ from annotation.services.imports import ImportService
 from annotation.services.quality import TrainingService
 from annotation.services.ratings import RatingService
 from annotation.services.sign_in import SignInService, start_session
+from annotation.services.tokens import TokenService
 from annotation.types import NewPair
 from annotation.web.api import LARGEST_BODY
 from annotation.web.mount import add_annotation_routes
@@ -85,7 +86,9 @@ def world(sqlite_database) -> World:
 @pytest.fixture
 def server(world) -> FastAPI:
     server = FastAPI()
-    add_account_pages(server, SignInService(world.database), InvitationService(world.database))
+    add_account_pages(
+        server, SignInService(world.database), InvitationService(world.database), TokenService(world.database)
+    )
     assignments = AssignmentService(world.database)
     ratings = RatingService(world.database, assignments=assignments)
     server.include_router(

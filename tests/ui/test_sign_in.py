@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from annotation.services.accounts import AccountService, InvitationService
 from annotation.services.sign_in import SignInService
+from annotation.services.tokens import TokenService
 from annotation.types import User
 from annotation.web.responder import HOME, local_path
 from annotation.web.sign_in import ENDED, KEPT, add_account_pages
@@ -40,7 +41,9 @@ def build_server(database: Database) -> FastAPI:
     server = FastAPI()
     server.add_middleware(SecurityMiddleware)
     sign_ins = SignInService(database, passwords=CHEAP)
-    guard = add_account_pages(server, sign_ins, InvitationService(database, passwords=CHEAP))
+    guard = add_account_pages(
+        server, sign_ins, InvitationService(database, passwords=CHEAP), TokenService(database)
+    )
 
     @server.get("/annotate/")
     @server.get("/annotate/rate")
