@@ -238,8 +238,8 @@ def resume(path: Path, source: BatchInput, settings: BatchSettings) -> DoneDocum
     if compared and column_name(earlier.id_column) == column_name(settings.id_column):
         # The same column of a table; fields of JSON Lines may be two, and then their documents differ.
         now = replace(settings, id_column=earlier.id_column)
-    if differences := _differences(earlier, now):
-        raise _begun_with(str(path), ", ".join(differences))
+    if found := differences(earlier, now):
+        raise _begun_with(str(path), ", ".join(found))
     done = DoneDocuments(str(path), _whole_lines(path))
     if compared:
         done.check_file(compared, settings)
@@ -256,8 +256,8 @@ def _pass_over(_: LineError) -> None:
     """A line that cannot be read holds no document; the run itself reports it."""
 
 
-def _differences(earlier: BatchSettings, now: BatchSettings) -> list[str]:
-    """What `earlier` had otherwise, in words."""
+def differences(earlier: BatchSettings, now: BatchSettings) -> list[str]:
+    """What `earlier` had otherwise, in words; nothing where the one may continue the other."""
     found = []
     if earlier.model != now.model:
         found.append(f"the model {earlier.model}, not {now.model}")
@@ -287,19 +287,31 @@ def _or_detected(language: str) -> str:
     return language_name(language) if language else "of each document"
 
 
-def _write_settings(path: Path, settings: BatchSettings) -> None:
+def settings_row(settings: BatchSettings) -> dict[str, Any]:
+    """As they are kept beside the predictions, in JSON."""
     row = asdict(settings)
     if not settings.further:
         del row["further"]
-    replace_file(path, f"{json.dumps(row)}\n".encode())
+    return row
+
+
+def read_settings(row: Any) -> BatchSettings | None:
+    """The settings of `settings_row`; None where it is something else."""
+    known = {setting.name for setting in fields(BatchSettings)}
+    try:
+        return BatchSettings(**{name: value for name, value in row.items() if name in known})
+    except (TypeError, AttributeError):
+        return None
+
+
+def _write_settings(path: Path, settings: BatchSettings) -> None:
+    replace_file(path, f"{json.dumps(settings_row(settings))}\n".encode())
 
 
 def _read_settings(path: Path) -> BatchSettings | None:
-    known = {setting.name for setting in fields(BatchSettings)}
     try:
-        row = parse_json(path.read_text(encoding="utf-8"))
-        return BatchSettings(**{name: value for name, value in row.items() if name in known})
-    except (FileNotFoundError, ValueError, TypeError, AttributeError):
+        return read_settings(parse_json(path.read_text(encoding="utf-8")))
+    except (FileNotFoundError, ValueError):
         return None
 
 

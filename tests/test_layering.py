@@ -44,6 +44,7 @@ ROOMS = {
     "alembic": DATABASE,
     "sklearn": ("kpdemo.evaluation", "kpdemo.sklearn", "kpdemo.vectors", *MODELS),
     "spacy": ("kpdemo.spacy",),
+    "ray": ("kpdemo.cluster",),
     "py3langid": ("kpdemo.languages",),
     "rjieba": ("kpdemo.languages",),
     "kiwipiepy": ("kpdemo.languages",),

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
@@ -90,6 +91,45 @@ class Reading:
     def options(self) -> PredictionOptions:
         """All of them; the language is the document's."""
         return replace(self.further, top_k=self.top_k, threshold=self.threshold)
+
+
+class Engine(StrEnum):
+    """What runs the predictions of many documents."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
+EngineOption = Annotated[
+    Engine,
+    typer.Option(
+        help="Where many documents are predicted: in this process, or by Ray's workers, here or on the "
+        "cluster of RAY_ADDRESS. With ray, --input is files or a folder of JSON Lines, Parquet or CSV, "
+        "--output a folder, and both may be URLs such as s3://bucket/folder."
+    ),
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="Workers of --engine ray; by default one for each GPU, or for each CPU."
+    ),
+]
+GpusOption = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        metavar="N",
+        help="GPUs of a worker of --engine ray; by default 1 if the cluster has any. With 0.5 two share one.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """How a cluster is used, see `kpdemo.cluster.predict_on_ray`."""
+
+    workers: int | None
+    gpus: float | None
 
 
 def predict_files(files: Sequence[str], title: str, reading: Reading, *, as_json: bool) -> None:
@@ -183,19 +223,28 @@ def _reading_line(length: int) -> Iterator[None]:
 
 
 def predict_many(
-    source: str, output: str, reading: Reading, batch_size: int | None, table: str | None
+    source: str,
+    output: str,
+    reading: Reading,
+    batch_size: int | None,
+    table: str | None,
+    cluster: Cluster | None = None,
 ) -> None:
     """Write the keyphrases of each document of a file, or of standard input, to a file or standard output.
 
     Args:
         table: the file of a table with all that `output` holds then.
+        cluster: where to compute; without it in this process.
     """
     table_path = None if table is None else _check_table(table, source, output)
-    if source != STDIN and not Path(source).is_dir():
+    if cluster is None and source != STDIN and not Path(source).is_dir():
         check_input(source, DOCUMENT_SUFFIXES)
     check_index(reading.model, reading.index_folder)
     predictor = open_predictor(reading.model, reading.device, reading.index_folder)
-    summary = _predict_file(predictor, source, output, reading, batch_size)
+    if cluster is None:
+        summary = _predict_file(predictor, source, output, reading, batch_size)
+    else:
+        summary = _predict_on_ray(source, output, reading, batch_size, cluster)
     if table_path is not None:
         with replacing(table_path) as written:
             write_predictions_table(Path(output), written)
@@ -342,6 +391,37 @@ def _predict_file(
         raise CallError(str(error)) from None
 
 
+def _predict_on_ray(
+    source: str, output: str, reading: Reading, batch_size: int | None, cluster: Cluster
+) -> BatchSummary:
+    from kpdemo.batch import ResumeError
+    from kpdemo.cluster import PROBLEMS, predict_on_ray
+
+    try:
+        with progress_line("Predicting", None) as progress:
+            summary = predict_on_ray(
+                source,
+                output,
+                model=reading.model,
+                options=replace(reading.options, language=reading.language),
+                index=None if reading.index_folder is None else str(reading.index_folder.resolve()),
+                device=reading.device,
+                id_column=reading.id_column,
+                batch_size=batch_size,
+                workers=cluster.workers,
+                gpus=cluster.gpus,
+                progress=lambda so_far: progress.show(so_far.seen),
+            )
+    except KeyboardInterrupt:
+        say("Stopped; run the same command to continue.")
+        raise typer.Exit(INTERRUPTED) from None
+    except ResumeError as error:
+        raise CallError(str(error)) from None
+    if summary.failed:
+        say(f"What could not be used is in {output}/{PROBLEMS}.")
+    return summary
+
+
 EXAMPLES = f"""
 Examples:
 
@@ -356,6 +436,7 @@ Examples:
   {PROGRAM} predict --input docs.jsonl --output predictions.jsonl
   {PROGRAM} predict --input papers --output papers.jsonl --csv papers.csv
   {PROGRAM} predict --input abstracts.csv --id-column doi --output predictions.jsonl
+  {PROGRAM} predict --engine ray --workers 8 --input s3://papers/2026 --output s3://papers/keyphrases
   zcat docs.jsonl.gz | {PROGRAM} predict --input - --output - > predictions.jsonl
 
 \b
@@ -532,6 +613,9 @@ def predict(
     index_folder: IndexOption = None,
     device: DeviceOption = "auto",
     batch_size: PredictBatchSizeOption = None,
+    engine: EngineOption = Engine.LOCAL,
+    workers: WorkersOption = None,
+    gpus: GpusOption = None,
     as_json: OneJsonOption = False,
 ) -> None:
     """Find the keyphrases of one document, or of a file or folder of many.
@@ -574,7 +658,14 @@ def predict(
         raise CallError("--input and --output go together; give both (- for standard input or output).")
     if as_json:
         raise CallError("--json is for one document; leave it out, since --output is JSON Lines already.")
-    predict_many(source, output, reading, batch_size, table)
+    cluster = None
+    if engine is Engine.RAY:
+        if STDIN in (source, output) or table is not None:
+            raise CallError("--engine ray reads files and writes a folder: leave out - and --csv.")
+        cluster = Cluster(workers, gpus)
+    elif workers is not None or gpus is not None:
+        raise CallError("--workers and --gpus are for --engine ray; add it, or leave them out.")
+    predict_many(source, output, reading, batch_size, table, cluster)
 
 
 def _read_phrases(file: Path) -> tuple[str, ...]:

@@ -401,6 +401,20 @@ def read_numbered(
                 yield from _parse_rows(stream, str(path), encoding, on_error, on_row, ids)
 
 
+def parse_stream(
+    stream: BinaryIO, *, name: str, on_error: ReportLine | None = None, ids: RowIds = OWN_IDS
+) -> Iterator[tuple[int, Document]]:
+    """As `read_numbered`, of an open file of many documents, by the suffix of its name; not compressed.
+
+    Raises:
+        InputError: the file cannot be read; without `on_error`, also the first bad line.
+    """
+    opened = io.BufferedReader(cast(io.RawIOBase, stream), 2**20)
+    plain = name[: -len(packed)] if (packed := Path(name).suffix.lower()) in COMPRESSIONS else name
+    with file_errors(name):
+        yield from _parse_rows(opened, plain, encoding_of(opened.peek()), on_error, None, ids)
+
+
 def _parse_rows(
     stream: BinaryIO,
     name: str,
