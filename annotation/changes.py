@@ -44,6 +44,7 @@ SETTING_WORDS = {
     "has_zeros": "switch for pairs of grade 0",
     "consent": "consent text",
     "scale_words": "words of the scale",
+    "language": "language of the raters' pages",
 }
 """What fields are called where their own name does not say it."""
 

@@ -17,6 +17,7 @@ from annotation.scale import CLSS, Scale, check_scale, check_scale_words
 from annotation.types import Project, ProjectSettings, Role, User
 from annotation.wording import UNSTORABLE, name_key, normalise_name, quote_value
 from kpdemo.text import number_of
+from kpdemo.translation import ENGLISH, LANGUAGES
 
 LONGEST_PROJECT_NAME = 120
 LONGEST_PROJECT_KEY = 360
@@ -186,9 +187,16 @@ def check_settings(settings: ProjectSettings) -> ProjectSettings:
         threshold=wrong.check(_check_threshold, was.threshold, scale, instead=was.threshold),
         step=wrong.check(_check_step, was.step, scale, instead=was.step),
         scale=scale,
+        language=wrong.check(_check_language, was.language, instead=was.language),
     )
     wrong.raise_if_any()
     return kept
+
+
+def _check_language(code: str) -> str:
+    if code not in LANGUAGES:
+        raise SettingsError(f"There is no language {code!r}: give one of {', '.join(LANGUAGES)}.")
+    return code
 
 
 def check_same_scale(before: Scale, after: Scale) -> None:
@@ -308,6 +316,7 @@ def project_json(project: Project) -> dict[str, Any]:
         "repeat_percent": settings.repeat_percent,
         "consent": settings.consent,
         "scale_words": settings.scale_words,
+        **({} if settings.language == ENGLISH else {"language": settings.language}),
         "created_at": project.created_at.isoformat(),
     }
 

@@ -136,6 +136,13 @@ _END_POINTS = (
 )
 """Of every other scale the two ends are named, unless the project has words of its own."""
 
+
+def named_points() -> tuple[Point, ...]:
+    """Every point that has a name of ours, on one scale or another."""
+    ends = (Point(0, *words, words[1]) for words in _END_POINTS)
+    return (*CLSS_POINTS, *POINTS_OF_EQUALS, *STS_POINTS, *ends)
+
+
 MOST_STEPS = 400
 """From the lowest grade to the highest."""
 MOST_POINTS = 11

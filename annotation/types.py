@@ -14,6 +14,7 @@ from annotation.errors import ImportFileError
 from annotation.scale import CLSS, Scale
 from annotation.senses import PairSenses, undescribed_text
 from kpdemo.text import number_of
+from kpdemo.translation import ENGLISH
 
 Clock = Callable[[], datetime]
 
@@ -103,6 +104,8 @@ class ProjectSettings:
     """So many percent of a rater's pairs come back to them, 0 to 50."""
     scale: Scale = CLSS
     """The grades that there are; it never changes. `step` says which of them raters can give."""
+    language: str = ENGLISH
+    """In which raters meet the project's pages, unless they choose another one: a code of `LANGUAGES`."""
 
     @property
     def only_type(self) -> str | None:

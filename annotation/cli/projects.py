@@ -44,6 +44,7 @@ from db import DEFAULT_URL
 from kpdemo.command import CallError
 from kpdemo.terminal import show_json, show_line, show_table
 from kpdemo.text import number_of
+from kpdemo.translation import ENGLISH, LANGUAGES
 
 
 def most_text(settings: ProjectSettings) -> str:
@@ -67,6 +68,7 @@ def settings_rows(settings: ProjectSettings) -> list[list[str]]:
         ["Guidelines", length_text(settings.guidelines)],
         ["Consent text", length_text(settings.consent)],
         ["Words of the scale", whose_words(settings)],
+        *([["Raters' language", LANGUAGES[settings.language]]] if settings.language != ENGLISH else []),
     ]
 
 
@@ -182,6 +184,10 @@ ConsentOption = Annotated[
         help="Markdown file that raters and writers must agree to before they work; an empty file for none.",
     ),
 ]
+LanguageOption = Annotated[
+    str | None,
+    typer.Option("--language", metavar="CODE", help=f"Of the raters' pages: {', '.join(LANGUAGES)}."),
+]
 ScaleOption = Annotated[
     Path | None,
     typer.Option(
@@ -217,6 +223,7 @@ def settings_of_options(
     repeats: int | None,
     consent: Path | None,
     scale: Path | None,
+    language: str | None,
 ) -> dict[str, Any]:
     """What the options say, by the fields of `ProjectSettings`; an option that is None says nothing.
 
@@ -239,6 +246,7 @@ def settings_of_options(
         "repeat_percent": repeats,
         "consent": None if consent is None else _read_text(consent),
         "scale_words": None if scale is None else _read_text(scale),
+        "language": language,
     }
     named = {name: value for name, value in said.items() if value is not None}
     if most_per_rater is not None:
@@ -359,6 +367,7 @@ def create(
     repeats: RepeatsOption = None,
     consent: ConsentOption = None,
     scale: ScaleOption = None,
+    language: LanguageOption = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
@@ -378,6 +387,7 @@ def create(
         repeats=repeats,
         consent=consent,
         scale=scale,
+        language=language,
     )
     with option_errors():
         named["scale"], usual_step = parse_scale(grades or "clss")
@@ -426,6 +436,7 @@ def change(
     repeats: RepeatsOption = None,
     consent: ConsentOption = None,
     scale: ScaleOption = None,
+    language: LanguageOption = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
@@ -448,6 +459,7 @@ def change(
         repeats=repeats,
         consent=consent,
         scale=scale,
+        language=language,
     )
     if new_name is not None:
         named["name"] = new_name

@@ -79,6 +79,7 @@ from annotation.services.rater_queue import (
 )
 from annotation.services.repeats import claim_repeat, held_repeats, read_repeats
 from annotation.services.transactions import parts, per_system
+from annotation.translation import _
 from annotation.types import Clock, SkipReason, utcnow
 from annotation.wording import LONGEST_NOTE, normalise_note
 from db import Database
@@ -809,7 +810,7 @@ class AssignmentService:
             context.check_may_work()
             if row.state == "rated":
                 raise AssignmentError(
-                    "You graded this pair already: change its grade instead of skipping it."
+                    _("You graded this pair already: change its grade instead of skipping it.")
                 )
             is_new = row.state != "skipped"
             if is_new:

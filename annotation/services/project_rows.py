@@ -123,6 +123,7 @@ def as_project(row: Project) -> types.Project:
         average=types.Average(row.average),
         repeat_percent=row.repeat_percent,
         scale=scale,
+        language=row.language,
     )
     return types.Project(id=row.id, settings=settings, created_at=row.created_at)
 

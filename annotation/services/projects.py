@@ -357,6 +357,7 @@ def setting_columns(settings: ProjectSettings) -> dict[str, Any]:
         "consent_sha256": text_hash(settings.consent),
         "scale_words": settings.scale_words or None,
         "average": settings.average.value,
+        "language": settings.language,
         "repeat_percent": settings.repeat_percent,
     }
 

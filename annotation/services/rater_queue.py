@@ -57,6 +57,7 @@ from annotation.sense_pairs import senses_from_json
 from annotation.services.project_rows import IN_USE, is_fully_rated, scale_of
 from annotation.services.transactions import per_system
 from annotation.services.users import consent_lacking, lacks_consent, roles_of
+from annotation.translation import _, ngettext
 from annotation.types import Role
 from db.models import (
     Assignment,
@@ -131,7 +132,10 @@ class RaterContext:
         self.check_may_train()
         if self.must_train:
             raise TrainingPairsError(
-                f"{self.project.name} begins with training pairs: open its rating page and grade them first."
+                _(
+                    "{project} begins with training pairs: open its rating page and grade them first.",
+                    project=self.project.name,
+                )
             )
 
     def check_consent(self) -> None:
@@ -152,18 +156,27 @@ class RaterContext:
         """
         if self.is_blocked:
             raise BlockedError(
-                f"Your work in {self.project.name} has ended: too many of your grades were far from what is "
-                "expected of these pairs. Thank you; you can close this page."
+                _(
+                    "Your work in {project} has ended: too many of your grades were far from what is "
+                    "expected of these pairs. Thank you; you can close this page.",
+                    project=self.project.name,
+                )
             )
         if self.is_paused and self.has_set_aside:
             raise AccessError(
-                f"Some of your grades in {self.project.name} are set aside and do not count: ask your "
-                "administrator why, and whether you can continue."
+                _(
+                    "Some of your grades in {project} are set aside and do not count: ask your "
+                    "administrator why, and whether you can continue.",
+                    project=self.project.name,
+                )
             )
         if self.is_paused:
             raise AccessError(
-                f"Your work in {self.project.name} is paused: your grades are kept and count, and your "
-                "administrator can tell you when you can continue."
+                _(
+                    "Your work in {project} is paused: your grades are kept and count, and your "
+                    "administrator can tell you when you can continue.",
+                    project=self.project.name,
+                )
             )
         self.check_consent()
 
@@ -335,9 +348,14 @@ def _context_of(connection: Connection, row: AnyRow, rater_id: int) -> RaterCont
 def _describe_no_rater(project: str, grades: int) -> str:
     """Whoever never graded there may be guessing numbers, and is not told the project's name."""
     if not grades:
-        return "You are not a rater in this project: ask its administrator to add you."
-    kept = "your grade is" if grades == 1 else f"your {grades:,} grades are"
-    return f"You are no longer a rater in the project {project!r}: {kept} kept. Ask its administrator why."
+        return _("You are not a rater in this project: ask its administrator to add you.")
+    return ngettext(
+        "You are no longer a rater in the project {project}: your grade is kept. Ask its administrator why.",
+        "You are no longer a rater in the project {project}: your {count} grades are kept. Ask its "
+        "administrator why.",
+        grades,
+        project=repr(project),
+    )
 
 
 def open_context(connection: Connection, project_id: int, rater_id: int, now: datetime) -> RaterContext:
@@ -349,7 +367,7 @@ def open_context(connection: Connection, project_id: int, rater_id: int, now: da
     """
     row = connection.execute(_CONTEXT, {"project": project_id, "rater": rater_id, "now": now}).one_or_none()
     if row is None:
-        raise NotFoundError(f"There is no project {project_id}: see the list of projects.")
+        raise NotFoundError(_("There is no project {number}: see the list of projects.", number=project_id))
     return _context_of(connection, row, rater_id)
 
 
@@ -463,19 +481,21 @@ def read_own_pair(
     """The same without the lock."""
     row = connection.execute(_OWN, {"pair": pair_id, "rater": rater_id, "now": now}).one_or_none()
     if row is None:
-        raise NotFoundError("There is no such pair: go on with the pair that your queue shows.")
+        raise NotFoundError(_("There is no such pair: go on with the pair that your queue shows."))
     context = _context_of(connection, row, rater_id)
     if row.state == BARRED:
         raise AssignmentError(
-            "You wrote this pair, saw its requested grade or decided on it: others grade it, go on with the "
-            "next pair."
+            _(
+                "You wrote this pair, saw its requested grade or decided on it: others grade it, go on with "
+                "the next pair."
+            )
         )
     if row.state == EXCLUDED:
         raise AssignmentError(
-            "Your grade of this pair was set aside: others grade it, go on with the next pair."
+            _("Your grade of this pair was set aside: others grade it, go on with the next pair.")
         )
     if row.state is None:
-        raise AssignmentError("This pair was not given to you: go on with the pair that your queue shows.")
+        raise AssignmentError(_("This pair was not given to you: go on with the pair that your queue shows."))
     return row, context
 
 

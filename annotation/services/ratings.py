@@ -75,10 +75,12 @@ from annotation.services.repeats import (
 )
 from annotation.services.transactions import STREAMED_AT_ONCE, beginning_of, count_where
 from annotation.services.users import id_of
+from annotation.translation import _
 from annotation.types import Clock, SkipReason, utcnow
 from annotation.wording import LONG_BEGINNING, LONGEST_COMMENT, LONGEST_NOTE, beginning, normalise_note
 from db import Database
 from db.models import Comment, Pair, Project, Rating, RatingChange, Repeat, Skip, User
+from kpdemo.translation import write_decimal
 
 RECENT = 20
 """Answers that raters are shown again."""
@@ -212,7 +214,7 @@ class RatingService:
             AssignmentError: the pair was never theirs.
         """
         with self._database.reading() as session:
-            _, context = read_own_pair(session.connection(), pair_id, rater_id, self._clock())
+            context = read_own_pair(session.connection(), pair_id, rater_id, self._clock())[1]
             return read_graded_pair(session.connection(), pair_id, context)
 
     def recent(self, project_id: int, rater_id: int, limit: int = RECENT) -> tuple[PairForRater, ...]:
@@ -268,8 +270,11 @@ class RatingService:
                 if again.quarters is not None and not context.project.may_revise:
                     given = context.project.scale.from_steps(again.quarters)
                     raise AssignmentError(
-                        f"You graded this pair {given}, and this project keeps the "
-                        "first grade: go on with the next pair."
+                        _(
+                            "You graded this pair {grade}, and this project keeps the first grade: go on "
+                            "with the next pair.",
+                            grade=write_decimal(given),
+                        )
                     )
                 is_timed = again.seconds is not None or seconds is not None
                 change_repeat(
@@ -303,7 +308,7 @@ class RatingService:
             again = lock_repeat(connection, pair_id, rater_id)
             if again.state == "rated":
                 raise AssignmentError(
-                    "You graded this pair already: change its grade instead of skipping it."
+                    _("You graded this pair already: change its grade instead of skipping it.")
                 )
             if again.state != "skipped":
                 change_repeat(connection, again.id, state="skipped", answered_at=now)
@@ -324,7 +329,7 @@ class RatingService:
         with self._database.session() as session:
             now = self._clock()
             connection = session.connection()
-            _, context = lock_own_pair(connection, pair_id, rater_id, now)
+            context = lock_own_pair(connection, pair_id, rater_id, now)[1]
             context.check_consent()
             again = lock_repeat(connection, pair_id, rater_id)
             change_repeat(connection, again.id, comment=kept, is_flagged=is_flagged)
@@ -339,7 +344,7 @@ class RatingService:
         """
         with self._database.reading() as session:
             connection = session.connection()
-            _, context = read_own_pair(connection, pair_id, rater_id, self._clock())
+            context = read_own_pair(connection, pair_id, rater_id, self._clock())[1]
             lock_repeat(connection, pair_id, rater_id)
             return read_repeat(connection, context, pair_id)
 
@@ -352,22 +357,30 @@ def _check_place(connection: Connection, row: AnyRow, context: RaterContext) -> 
     """Refuse a grade of a pair that the rater no longer holds, unless both have room for it."""
     if row.open_slots < 1:
         raise AssignmentError(
-            "The time for this pair ran out and others have taken it: your grade was not saved, "
-            "go on with the next pair."
+            _(
+                "The time for this pair ran out and others have taken it: your grade was not saved, "
+                "go on with the next pair."
+            )
             if row.state == "returned"
-            else "You skipped this pair and others have taken it since: your grade was not saved, "
-            "go on with the next pair."
+            else _(
+                "You skipped this pair and others have taken it since: your grade was not saved, "
+                "go on with the next pair."
+            )
         )
     is_skipped = row.state == "skipped" and not row.is_check
     if is_skipped and connection.scalar(select(may_have_seen_grades(row.id, context.rater_id))):
         raise AssignmentError(
-            "You skipped this pair, and could look at others' grades of it since: your grade was not saved, "
-            "go on with the next pair."
+            _(
+                "You skipped this pair, and could look at others' grades of it since: your grade was not "
+                "saved, go on with the next pair."
+            )
         )
     if not row.is_check and not row.is_withdrawn and not make_room(connection, context):
         raise AssignmentError(
-            "You have graded your share of the pairs, and no longer hold this one: your grade was not saved, "
-            "others grade the pair."
+            _(
+                "You have graded your share of the pairs, and no longer hold this one: your grade was not "
+                "saved, others grade the pair."
+            )
         )
 
 
@@ -376,12 +389,19 @@ def _check_revision(connection: Connection, row: AnyRow, context: RaterContext) 
     given = context.project.scale.from_steps(row.quarters)
     if not context.project.may_revise:
         raise AssignmentError(
-            f"You graded this pair {given}, and this project keeps the first grade: go on with the next pair."
+            _(
+                "You graded this pair {grade}, and this project keeps the first grade: go on with the next "
+                "pair.",
+                grade=write_decimal(given),
+            )
         )
     if not row.is_check and connection.scalar(select(may_have_seen_grades(row.id, context.rater_id))):
         raise AssignmentError(
-            f"You graded this pair {given}, and could look at others' grades of it "
-            "since: that grade stays, go on with the next pair."
+            _(
+                "You graded this pair {grade}, and could look at others' grades of it since: that grade "
+                "stays, go on with the next pair.",
+                grade=write_decimal(given),
+            )
         )
 
 
@@ -705,7 +725,7 @@ def _ratings(session: Session, project_id: int, labels: dict[int, str]) -> Itera
         .order_by(Pair.import_order)
         .execution_options(yield_per=STREAMED_AT_ONCE)
     )
-    for _, of_pair in groupby(rows, key=attrgetter("import_order")):
+    for _key, of_pair in groupby(rows, key=attrgetter("import_order")):
         for row in sorted(of_pair, key=lambda row: label_key(labels[row.rater_id])):
             yield SingleRating(
                 row.external_id,

@@ -21,6 +21,7 @@ from annotation.reliability.repeats import TwoGrades
 from annotation.services.project_rows import IN_USE, scale_in
 from annotation.services.rater_queue import PAIRS, RATINGS, AnyRow, RaterContext, as_graded_pair
 from annotation.services.transactions import per_system
+from annotation.translation import _
 from db.models import Repeat
 
 REPEATS = cast(Table, Repeat.__table__)
@@ -180,7 +181,7 @@ def lock_repeat(connection: Connection, pair_id: int, rater_id: int) -> Any:
         select(REPEATS).where(REPEATS.c.pair_id == pair_id, REPEATS.c.rater_id == rater_id)
     ).one_or_none()
     if found is None:
-        raise AssignmentError("This pair was not given to you: go on with the pair that your queue shows.")
+        raise AssignmentError(_("This pair was not given to you: go on with the pair that your queue shows."))
     return found
 
 

@@ -81,6 +81,7 @@ from annotation.ui.wording import (
     time_html,
 )
 from annotation.web.downloads import gold_address, read_options
+from kpdemo.translation import LANGUAGES
 from kpdemo.ui.html import count_noun, escape, group_digits, markdown_html
 from kpdemo.ui.widgets import (
     GO_ON,
@@ -320,6 +321,7 @@ class SettingsFields:
     average: gr.Radio
     repeat_percent: gr.Number
     scale: gr.Dropdown
+    language: gr.Dropdown
 
     @property
     def components(self) -> list[Any]:
@@ -361,6 +363,7 @@ def settings_fields(prefix: str) -> SettingsFields:
         scale = _scale_field(prefix)
         most, threshold, lease, seed = _number_fields(prefix)
         average, step, may_revise, is_random = _choice_fields(prefix)
+        language = _language_field(prefix)
         repeats = whole_field(
             DEFAULTS.repeat_percent,
             label="Repeat pairs (%)",
@@ -403,6 +406,7 @@ def settings_fields(prefix: str) -> SettingsFields:
         average,
         repeats,
         scale,
+        language,
     )
 
 
@@ -531,6 +535,16 @@ def _choice_fields(prefix: str) -> tuple[gr.Radio, gr.Radio, gr.Checkbox, gr.Che
     return average, step, may_revise, is_random
 
 
+def _language_field(prefix: str) -> gr.Dropdown:
+    return gr.Dropdown(
+        [(name, code) for code, name in LANGUAGES.items()],
+        value=DEFAULTS.language,
+        label="Language of the raters' pages",
+        info="Raters may choose another one; what you write yourself stays as it is",
+        elem_id=f"{prefix}-language",
+    )
+
+
 def _text_fields(prefix: str) -> tuple[gr.Textbox, gr.Textbox, gr.Textbox]:
     """Guidelines, the text to agree to and own words of the scale, with a look at all."""
     with gr.Tabs(overflow_behavior="wrap"):
@@ -613,6 +627,7 @@ def settings_values(settings: ProjectSettings) -> list[Any]:
         settings.average.value,
         settings.repeat_percent,
         "clss" if settings.scale == CLSS else settings.scale.name,
+        settings.language,
     ]
 
 
@@ -624,7 +639,7 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
     """
     wrong = WrongSettings()
     name, types, own_types, guidelines, raters, threshold, step, is_random, seed, *others = values
-    may_revise, lease, most, consent, scale_words, average, repeats, scale = others
+    may_revise, lease, most, consent, scale_words, average, repeats, scale, language = others
     chosen = (*(types or ()), *str(own_types or "").replace(",", " ").split())
     settings = ProjectSettings(
         name=str(name or ""),
@@ -649,6 +664,7 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
             whole_of, repeats, "percentage of repeat pairs", instead=DEFAULTS.repeat_percent
         ),
         scale=wrong.check(parse_scale, str(scale or ""), instead=(CLSS, CLSS.step))[0],
+        language=str(language or DEFAULTS.language),
     )
     checked = wrong.check(check_settings, settings, instead=settings)
     wrong.raise_if_any()

@@ -16,38 +16,48 @@ import gradio as gr
 
 from annotation.comparison import comparison_type
 from annotation.errors import AccessError, AnnotationError
-from annotation.scale import ALL_TYPES, STS_POINTS, Point, Scale, item_words, read_item_words, scale_points
+from annotation.scale import ALL_TYPES, STS_POINTS, Point, Scale, item_words, read_item_words
 from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
+from annotation.translation import CATALOGUES, _, mark
 from annotation.types import Project, ProjectSettings, Role, SkipReason, User
 from annotation.ui.widgets import require_member
-from annotation.ui.wording import consent_html, examples_html, scale_html
+from annotation.ui.wording import consent_html, examples_html, scale_html, translate_points
 from annotation.wording import LONGEST_COMMENT, LONGEST_NOTE
+from kpdemo.translation import (
+    ENGLISH,
+    LANGUAGE_COOKIE,
+    LANGUAGES,
+    current_language,
+    html_language,
+    use_language,
+    write_decimal,
+)
 from kpdemo.ui.html import escape, markdown_html
 from kpdemo.ui.widgets import QUIETLY, empty_html
 
 SKIP_REASONS = {
-    SkipReason.NOT_UNDERSTOOD: "I do not understand it",
-    SkipReason.BROKEN_TEXT: "The text is broken",
-    SkipReason.NOT_MY_LANGUAGE: "I do not speak this language",
-    SkipReason.OTHER: "Another reason",
+    SkipReason.NOT_UNDERSTOOD: mark("I do not understand it"),
+    SkipReason.BROKEN_TEXT: mark("The text is broken"),
+    SkipReason.NOT_MY_LANGUAGE: mark("I do not speak this language"),
+    SkipReason.OTHER: mark("Another reason"),
 }
 KEYS = (
-    (("[", "←"), "a step down"),
-    (("]", "→"), "a step up"),
-    (("Enter",), "submit and next"),
-    (("Backspace",), "the previous pair, to look at it or change it"),
-    (("S",), "skip the pair"),
-    (("C",), "comment, or report a problem"),
-    (("Esc",), "leave the comment, or an earlier answer"),
-    (("?",), "this list"),
+    (("[", "←"), mark("a step down")),
+    (("]", "→"), mark("a step up")),
+    (("Enter",), mark("submit and next")),
+    (("Backspace",), mark("the previous pair, to look at it or change it")),
+    (("S",), mark("skip the pair")),
+    (("C",), mark("comment, or report a problem")),
+    (("Esc",), mark("leave the comment, or an earlier answer")),
+    (("?",), mark("this list")),
 )
 _STEP_NAMES = {Decimal("0.25"): "¼", Decimal("0.5"): "½"}
 
 
 def step_name(step: Decimal) -> str:
     """What a step is called on its button."""
-    return _STEP_NAMES.get(step, str(step))
+    return _STEP_NAMES.get(step, write_decimal(step))
 
 
 @dataclass(frozen=True)
@@ -57,16 +67,25 @@ class RateHandlers:
 
     def open(self, request: gr.Request) -> str:
         """The form for the project that the address names, or a sentence with the next step."""
+        with use_language(request.cookies.get(LANGUAGE_COOKIE, ENGLISH)):
+            return self._open(request)
+
+    def _open(self, request: gr.Request) -> str:
         try:
             project_id, user = require_member(request, self.accounts, Role.RATER)
             if Role.RATER not in self.accounts.roles(user.name, project_id):
                 raise AccessError(
-                    "You are not a rater in this project: add yourself on its page, under Members."
+                    _("You are not a rater in this project: add yourself on its page, under Members.")
                 )
             project = self.projects.get(project_id)
         except AnnotationError as error:
             return problem_html(str(error))
-        return form_html(project, user)
+        return form_html(project, user, self._language(request, project))
+
+    def _language(self, request: gr.Request, project: Project) -> str:
+        """The reader's own choice, else the project's."""
+        chosen = request.cookies.get(LANGUAGE_COOKIE, "")
+        return chosen if chosen in LANGUAGES else project.settings.language
 
 
 def build_rate_page(handlers: RateHandlers, page: gr.Blocks) -> None:
@@ -83,7 +102,7 @@ def build_form(write: Callable[[gr.Request], str], page: gr.Blocks, elem_id: str
 
 def problem_html(sentence: str) -> str:
     """Why there is no form, and the way back."""
-    return f'{empty_html(sentence)}<p><a href="/annotate/">My projects</a></p>'
+    return f'{empty_html(sentence)}<p><a href="/annotate/">{_("My projects")}</a></p>'
 
 
 def storage_name(project: Project, user: User) -> str:
@@ -95,59 +114,89 @@ def storage_name(project: Project, user: User) -> str:
     return sha256(whose.encode()).hexdigest()[:24]
 
 
-def form_html(project: Project, user: User) -> str:
-    """The whole form, empty; nothing in it depends on a pair."""
+def form_html(project: Project, user: User, code: str = ENGLISH) -> str:
+    """The whole form in a language, empty; nothing in it depends on a pair."""
+    with use_language(code):
+        return _form_html(project, user, code)
+
+
+def _form_html(project: Project, user: User, code: str) -> str:
     settings = project.settings
+    messages = json.dumps(CATALOGUES.messages(code), ensure_ascii=False)
     own = own_items(settings)
     items = f' data-items="{escape(json.dumps(own, ensure_ascii=False))}"' if own else ""
     return (
-        f'<div id="rate-form" class="rate" data-project="{project.id}" data-user="{user.id}"'
+        f'<div id="rate-form" class="rate" lang="{html_language(code)}" data-messages="{escape(messages)}"'
+        f' data-project="{project.id}" data-user="{user.id}"'
         f' data-storage="{storage_name(project, user)}" data-step="{settings.scale.to_steps(settings.step)}"'
         f"{scale_data(settings.scale)}{items}"
         f' data-may-revise="{str(settings.may_revise).lower()}">'
-        f"{_BAR}"
-        f'<div id="rate-notices"></div>{consent_html("rate")}'
-        '<div id="rate-message" class="empty" role="status" tabindex="-1">'
-        "<span>Loading the first pair.</span>"
-        '<p id="rate-code" hidden>Your completion code: <code></code>'
-        ' <button type="button" class="keep" data-copy data-content="">Copy</button></p>'
-        '<p id="rate-next" class="small"></p>'
-        '<a id="rate-return" class="rate-primary" rel="noreferrer" hidden>Return with your result</a>'
-        ' <button type="button" class="rate-primary" data-rate="training" hidden></button>'
-        ' <button type="button" class="keep" data-rate="resume" hidden>Go on grading</button>'
-        ' <a href="/annotate/" hidden>My projects</a></div>'
-        f'<div id="rate-work" hidden>{_TRAINING}{_PAIR}'
-        f'<div class="rate-controls"><div id="rate-dock">{_scale_html(settings)}{_FEEDBACK}'
-        f"{_steps_html(settings.step)}</div>{_ACTIONS}</div>{_COMMENT}</div>"
-        f"{guidelines_html(project)}{_GATE}{_HISTORY}{_STOP}{_skip_dialog()}{_help_dialog(settings.scale)}"
+        f'{_bar_html()}<div id="rate-notices"></div>{consent_html("rate")}{_message_html()}'
+        f'<div id="rate-work" hidden>{_training_html()}{_pair_html()}'
+        f'<div class="rate-controls"><div id="rate-dock">{_scale_html(settings)}{_feedback_html()}'
+        f"{_steps_html(settings.step)}</div>{_actions_html()}</div>{_comment_html()}</div>"
+        f"{guidelines_html(project)}{_gate_html()}{_history_html()}{_stop_html()}"
+        f"{_language_html(code)}{_skip_dialog()}{_help_dialog(settings.scale)}"
         '<p id="rate-live" class="rate-unseen" aria-live="polite"></p></div>'
     )
 
 
-_BAR = """
+def _message_html() -> str:
+    return f"""
+<div id="rate-message" class="empty" role="status" tabindex="-1"><span>{_("Loading the first pair.")}</span>
+<p id="rate-code" hidden>{_("Your completion code:")} <code></code>
+<button type="button" class="keep" data-copy data-content="">{_("Copy")}</button></p>
+<p id="rate-next" class="small"></p>
+<a id="rate-return" class="rate-primary" rel="noreferrer" hidden>{_("Return with your result")}</a>
+<button type="button" class="rate-primary" data-rate="training" hidden></button>
+<button type="button" class="keep" data-rate="resume" hidden>{_("Go on grading")}</button>
+<a href="/annotate/" hidden>{_("My projects")}</a></div>
+"""
+
+
+def _language_html(code: str) -> str:
+    options = "".join(
+        f'<option value="{known}" lang="{html_language(known)}"{" selected" if known == code else ""}>'
+        f"{name}</option>"
+        for known, name in LANGUAGES.items()
+    )
+    return f"""
+<p id="rate-languages"><label for="rate-language">{_("Language")}</label>
+<select id="rate-language">{options}</select></p>
+"""
+
+
+def _bar_html() -> str:
+    return f"""
 <div class="rate-bar">
 <p id="rate-type"></p>
 <p id="rate-undo" class="rate-off"><span></span>
-<button type="button" class="keep" data-rate="change" disabled>Change</button></p>
+<button type="button" class="keep" data-rate="change" disabled>{_("Change")}</button></p>
 <p class="rate-done"><span id="rate-count"></span>
-<progress id="rate-progress" value="0" max="1" aria-label="Pairs graded"></progress></p>
+<progress id="rate-progress" value="0" max="1" aria-label="{_("Pairs graded")}"></progress></p>
 <p id="rate-saved" role="status"></p>
 </div>
 """
 
-_TRAINING = """
+
+def _training_html() -> str:
+    return """
 <p id="rate-training" class="note" hidden></p>
 """
 
-_FEEDBACK = """
+
+def _feedback_html() -> str:
+    return """
 <div id="rate-feedback" class="note" hidden><b></b> <span dir="auto"></span></div>
 """
 
-_PAIR = """
+
+def _pair_html() -> str:
+    return f"""
 <div id="rate-earlier" class="note" hidden><span></span>
 <button type="button" class="keep" data-rate="return"><span></span>
  <kbd aria-hidden="true">Esc</kbd></button></div>
-<div id="rate-pair" class="rate-items" role="group" tabindex="-1" aria-label="Pair">
+<div id="rate-pair" class="rate-items" role="group" tabindex="-1" aria-label="{_("Pair")}">
 <section class="rate-item"><h2 id="rate-larger"></h2>
 <div id="rate-left" class="rate-text" dir="auto" lang="" tabindex="0" role="group"
  aria-labelledby="rate-larger"></div></section>
@@ -161,7 +210,7 @@ _PAIR = """
 def _scale_html(settings: ProjectSettings) -> str:
     """The buttons, and beside them what they say of each type, for the script."""
     scale, types = settings.scale, (ALL_TYPES, *settings.types)
-    words = {type: scale_points(settings.scale_words, type, scale) for type in types}
+    words = {type: translate_points(settings, type) for type in types}
     points = "".join(
         point_html(point, f'data-rate="choose" data-value="{point.value}"') for point in words[ALL_TYPES]
     )
@@ -221,58 +270,68 @@ def _steps_html(step: Decimal) -> str:
     return f"""
 <div class="rate-foot">
 <div class="rate-steps">
-<button type="button" data-rate="down" aria-label="{name} down" aria-keyshortcuts="[ ArrowLeft">−{name}
+<button type="button" data-rate="down" aria-label="{_("{step} down", step=name)}"
+ aria-keyshortcuts="[ ArrowLeft">−{name}
  <kbd aria-hidden="true">[</kbd></button>
-<button type="button" data-rate="up" aria-label="{name} up" aria-keyshortcuts="] ArrowRight">+{name}
+<button type="button" data-rate="up" aria-label="{_("{step} up", step=name)}"
+ aria-keyshortcuts="] ArrowRight">+{name}
  <kbd aria-hidden="true">]</kbd></button>
 <output id="rate-value" aria-live="polite"><b></b> <span></span></output>
 </div>
 <button type="button" id="rate-submit" data-rate="submit" aria-keyshortcuts="Enter" disabled>
-<span>Submit and next</span> <kbd aria-hidden="true">Enter</kbd></button>
+<span>{_("Submit and next")}</span> <kbd aria-hidden="true">Enter</kbd></button>
 </div>
 """
 
 
-_ACTIONS = """
+def _actions_html() -> str:
+    return f"""
 <div class="rate-actions">
-<button type="button" class="keep" data-rate="back" aria-keyshortcuts="Backspace">‹ Back
+<button type="button" class="keep" data-rate="back" aria-keyshortcuts="Backspace">{_("‹ Back")}
  <kbd aria-hidden="true">⌫</kbd></button>
-<button type="button" class="keep" data-rate="skip" aria-keyshortcuts="S">Skip
+<button type="button" class="keep" data-rate="skip" aria-keyshortcuts="S">{_("Skip")}
  <kbd aria-hidden="true">S</kbd></button>
 <button type="button" class="keep" data-rate="comment" aria-keyshortcuts="C" aria-expanded="false"
- aria-controls="rate-comment">Comment<span id="rate-comment-folded"></span>
+ aria-controls="rate-comment">{_("Comment")}<span id="rate-comment-folded"></span>
  <kbd aria-hidden="true">C</kbd></button>
-<button type="button" class="keep" data-rate="help" aria-keyshortcuts="?">Keys
+<button type="button" class="keep" data-rate="help" aria-keyshortcuts="?">{_("Keys")}
  <kbd aria-hidden="true">?</kbd></button>
 </div>
 """
 
 
-_COMMENT = f"""
+def _comment_html() -> str:
+    return f"""
 <div id="rate-comment" hidden>
-<label for="rate-comment-text">Comment on this pair</label>
+<label for="rate-comment-text">{_("Comment on this pair")}</label>
 <textarea id="rate-comment-text" rows="3" dir="auto" maxlength="{LONGEST_COMMENT}"></textarea>
 <p class="rate-row"><label><input type="checkbox" id="rate-flag">
- Problem: something is wrong with this pair</label>
+ {_("Problem: something is wrong with this pair")}</label>
 <span><output id="rate-comment-saved" class="small"></output>
-<button type="button" class="keep" data-rate="keep-comment">Save comment</button></span></p>
-<p class="small">Saved with your grade, or at once by the button. Raters do not see each other's comments.</p>
+<button type="button" class="keep" data-rate="keep-comment">{_("Save comment")}</button></span></p>
+<p class="small">
+{_("Saved with your grade, or at once by the button. Raters do not see each other's comments.")}</p>
 </div>
 """
 
-_GATE = """
+
+def _gate_html() -> str:
+    return f"""
 <p id="rate-gate" hidden><button type="button" class="rate-primary" data-rate="begin">
-I have read the guidelines: begin</button></p>
+{_("I have read the guidelines: begin")}</button></p>
 """
 
-_HISTORY = """
-<details id="rate-history"><summary>My last 20 answers</summary>
+
+def _history_html() -> str:
+    return f"""
+<details id="rate-history"><summary>{_("My last 20 answers")}</summary>
 <p class="small" id="rate-history-rule"></p><ol></ol></details>
 """
 
 
-_STOP = """
-<p id="rate-stop"><button type="button" class="keep" data-rate="stop">Stop for today</button></p>
+def _stop_html() -> str:
+    return f"""
+<p id="rate-stop"><button type="button" class="keep" data-rate="stop">{_("Stop for today")}</button></p>
 """
 
 
@@ -281,49 +340,54 @@ def guidelines_html(project: Project, name: str = "rate-guidelines", *, may_open
     settings = project.settings
     written = markdown_html(settings.guidelines) if settings.guidelines.strip() else ""
     scale = scale_html(settings)
-    examples = "".join(examples_html(comparison_type(name)) for name in settings.types)
+    # The examples are English texts: a page in another language goes without them.
+    has_examples = current_language() == ENGLISH
+    title = _("Guidelines and examples") if has_examples else _("Guidelines")
+    examples = "".join(examples_html(comparison_type(name)) for name in settings.types if has_examples)
     is_open = " open" if written and may_open else ""
     return (
-        f'<details id="{name}"{is_open}><summary>Guidelines and examples</summary>'
+        f'<details id="{name}"{is_open}><summary>{title}</summary>'
         f'<div class="rate-guidelines">{written}{scale}{examples}</div></details>'
     )
 
 
 def _skip_dialog() -> str:
     reasons = "".join(
-        f'<label><input type="radio" name="rate-reason" value="{reason.value}"> {escape(text)}</label>'
+        f'<label><input type="radio" name="rate-reason" value="{reason.value}"> {escape(_(text))}</label>'
         for reason, text in SKIP_REASONS.items()
     )
     return f"""
 <dialog id="rate-skip" class="rate-dialog" aria-labelledby="rate-skip-title">
 <form method="dialog">
-<h2 id="rate-skip-title">Skip this pair</h2>
-<p>It goes to somebody else and does not come back to you. Why?</p>
-<fieldset><legend class="rate-unseen">Reason</legend>{reasons}</fieldset>
-<label for="rate-skip-note">Note (optional)</label>
+<h2 id="rate-skip-title">{_("Skip this pair")}</h2>
+<p>{_("It goes to somebody else and does not come back to you. Why?")}</p>
+<fieldset><legend class="rate-unseen">{_("Reason")}</legend>{reasons}</fieldset>
+<label for="rate-skip-note">{_("Note (optional)")}</label>
 <input type="text" id="rate-skip-note" dir="auto" maxlength="{LONGEST_NOTE}">
 <p class="rate-row">
-<button type="submit" id="rate-skip-confirm" class="rate-primary" disabled>Skip this pair</button>
-<button type="button" class="keep" data-rate="close">Keep grading it</button></p>
+<button type="submit" id="rate-skip-confirm" class="rate-primary" disabled>{_("Skip this pair")}</button>
+<button type="button" class="keep" data-rate="close">{_("Keep grading it")}</button></p>
 </form></dialog>
 """
 
 
 def _help_dialog(scale: Scale) -> str:
     digits = digits_of(scale)
-    choose = [(tuple(digits), "choose a grade")] if digits else []
+    choose = [(tuple(digits), mark("choose a grade"))] if digits else []
     rows = "".join(
         f'<tr><th scope="row">{" ".join(f"<kbd>{escape(key)}</kbd>" for key in keys)}</th>'
-        f"<td>{escape(meaning)}</td></tr>"
+        f"<td>{escape(_(meaning))}</td></tr>"
         for keys, meaning in (*choose, *KEYS)
     )
     return f"""
 <dialog id="rate-help" class="rate-dialog" aria-labelledby="rate-help-title">
-<h2 id="rate-help-title">Keys</h2>
-<table><thead class="rate-unseen"><tr><th scope="col">Key</th><th scope="col">Does</th></tr></thead>
+<h2 id="rate-help-title">{_("Keys")}</h2>
+<table><thead class="rate-unseen">
+<tr><th scope="col">{_("Key")}</th><th scope="col">{_("Does")}</th></tr></thead>
 <tbody>{rows}</tbody></table>
-<p>They are off while you type in a field. ↑ and ↓ go by whole points while the scale has the focus.</p>
-<p class="rate-row"><label><input type="checkbox" id="rate-keys-on" checked> Use these keys</label>
-<button type="button" class="keep" data-rate="close">Close</button></p>
+<p>
+{_("They are off while you type in a field. ↑ and ↓ go by whole points while the scale has the focus.")}</p>
+<p class="rate-row"><label><input type="checkbox" id="rate-keys-on" checked> {_("Use these keys")}</label>
+<button type="button" class="keep" data-rate="close">{_("Close")}</button></p>
 </dialog>
 """

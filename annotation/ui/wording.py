@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -21,6 +22,7 @@ from annotation.scale import (
     scale_points,
 )
 from annotation.senses import ItemView, SenseGroup, SenseText
+from annotation.translation import _
 from annotation.types import ProjectSettings, Role
 from annotation.wording import LONGEST_NOTE, figure_text
 from kpdemo.ui.html import count_noun, escape, group_digits
@@ -146,13 +148,28 @@ def _text_html(text: SenseText) -> str:
     return f'<li dir="auto"><b>{escape(text.words)}</b> {escape(text.definition)}</li>'
 
 
+def translate_points(settings: ProjectSettings, type: str) -> tuple[Point, ...]:
+    """The points of a type in the language of the page; a project's own words stay as they are."""
+    return tuple(
+        replace(
+            point, name=_say(point.name), summary=_say(point.summary), description=_say(point.description)
+        )
+        for point in scale_points(settings.scale_words, type, settings.scale)
+    )
+
+
+def _say(text: str) -> str:
+    """Nothing stays nothing: gettext keeps the head of its catalogue there."""
+    return _(text) if text else ""
+
+
 def scale_html(settings: ProjectSettings) -> str:
     """The points with the whole of their descriptions; where types have other words, each for its type.
 
     The page's script shows that of the type of the pair.
     """
     types = settings.types
-    by_type = {type: scale_points(settings.scale_words, type, settings.scale) for type in types}
+    by_type = {type: translate_points(settings, type) for type in types}
     if len(set(by_type.values())) == 1:
         return _points_html(ALL_TYPES, by_type[types[0]])
     return "".join(
@@ -181,14 +198,14 @@ def _items_html(type: str, words: ItemWords) -> str:
 
 
 def _points_html(type: str, points: Sequence[Point]) -> str:
-    caption = f"The scale: {comparison_type(type).label}" if type else "The scale"
+    caption = _("The scale: {type}", type=_(comparison_type(type).label)) if type else _("The scale")
     rows = "".join(
         f'<tr><th scope="row">{point.value}</th><td dir="auto">{escape(point.name)}</td>'
         f'<td dir="auto">{escape(point.description)}</td></tr>'
         for point in points
         if point.name
     )
-    return _table(caption, ("Grade", "Name", "Meaning"), rows)
+    return _table(caption, (_("Grade"), _("Name"), _("Meaning")), rows)
 
 
 def examples_html(comparison: ComparisonType) -> str:
@@ -199,11 +216,12 @@ def examples_html(comparison: ComparisonType) -> str:
         f'<tr><th scope="row">{example.grade}</th><td dir="auto">{escape(example.right)}</td></tr>'
         for example in comparison.examples
     )
+    caption = "One example of each grade"
     return (
         f'<div data-type="{escape(comparison.name)}" hidden>'
-        f"<h3>Examples: {escape(comparison.label)}</h3>"
+        f"<h3>{escape(f'Examples: {comparison.label}')}</h3>"
         f"<p>{escape(comparison.larger)}: <q>{escape(comparison.examples[0].left)}</q></p>"
-        f"{_table('One example of each grade', ('Grade', comparison.smaller), rows)}</div>"
+        f"{_table(caption, ('Grade', comparison.smaller), rows)}</div>"
     )
 
 
@@ -222,8 +240,9 @@ def consent_html(page: str) -> str:
 <h2 id="{page}-consent-title"></h2>
 <p class="small"></p>
 <div class="rate-guidelines"></div>
-<p class="consent-answer"><button type="button" class="rate-primary" data-{page}="agree">I agree</button>
-<a href="/annotate/">Back to my projects</a> <span class="note" role="alert"></span></p>
+<p class="consent-answer">
+<button type="button" class="rate-primary" data-{page}="agree">{_("I agree")}</button>
+<a href="/annotate/">{_("Back to my projects")}</a> <span class="note" role="alert"></span></p>
 </section>
 """
 

@@ -32,6 +32,7 @@ from annotation.services.sign_in import NOT_SIGNED_IN
 from annotation.types import User
 from annotation.wording import MOST_SHOWN, quote_value, whole_in
 from kpdemo.text import shorten
+from kpdemo.translation import ENGLISH, set_language
 
 API = "/annotate/api"
 LARGEST_BODY = 64 * 1024
@@ -104,6 +105,9 @@ async def _account(request: Request) -> User:
         raise SignedOutError(NOT_SIGNED_IN)
     if request.headers.get(RATER_HEADER, str(user.id)) != str(user.id):
         raise SignedOutError("Somebody else is signed in here now: sign in and go on where you were.")
+    set_language(
+        request.headers.get("accept-language", ENGLISH)
+    )  # that of the page; of a program it may be any
     return user
 
 

@@ -27,6 +27,7 @@ from annotation.services.crowds import CrowdService
 from annotation.services.quality import TrainingService
 from annotation.services.ratings import RatingService
 from annotation.services.writing import WritingService
+from annotation.translation import _
 from annotation.types import Role, SkipReason, User
 from annotation.web.api import API, Account, Body, BodyError, Number, ProjectId, Turn, json_body, path_id
 from annotation.wording import can_be_stored, quote_value
@@ -340,10 +341,10 @@ def _content(pair: PairForRater) -> Result:
     left, right = item_views(pair.type, pair.left, pair.right, pair.senses)
     return {
         "type": pair.type,
-        "type_label": kind.label,
-        "larger_label": kind.headings[0],
-        "smaller_label": kind.headings[1],
-        "question": kind.question,
+        "type_label": _(kind.label),
+        "larger_label": _(kind.headings[0]),
+        "smaller_label": _(kind.headings[1]),
+        "question": _(kind.question),
         "left": left.text,
         "right": right.text,
         "grade": None if pair.grade is None else float(pair.grade),

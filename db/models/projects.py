@@ -47,6 +47,8 @@ class Project(Base):
     """The project's own names and descriptions of the five points; null for those of the paper's Table 1."""
     average: Mapped[str] = mapped_column(String(8), server_default="mean")
     """Of a pair's ratings: the gold grade where there is no decision."""
+    language: Mapped[str] = mapped_column(String(8), server_default="en")
+    """In which raters meet the pages, as a code such as de."""
     repeat_percent: Mapped[int] = mapped_column(server_default="0")
     """So many percent of a rater's pairs come back to them."""
     checks_of_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))

@@ -1,14 +1,16 @@
 // The text to agree to, which stands in place of the work on the pages of raters and writers.
+import { _ } from "./language.js";
 import { watchWidths } from "./parts.js";
 
-const REREAD = "This text has changed: please read it again";
-
 const textsOf = ({ changed }, { hasBegun, isStopping }, isOther) => [
-  changed || isOther ? REREAD : "Please read this first",
-  (isOther ? "It was changed while you read it, so you have not agreed yet. " : "")
-    + (isStopping
-      ? "Once you agree, your last answers are saved, and you are done for today."
-      : `${hasBegun || changed ? "You can go on" : "You can begin"} once you agree.${hasBegun ? " What you have filled in is kept." : ""}`),
+  changed || isOther ? _("This text has changed: please read it again") : _("Please read this first"),
+  [
+    isOther && _("It was changed while you read it, so you have not agreed yet."),
+    isStopping
+      ? _("Once you agree, your last answers are saved, and you are done for today.")
+      : hasBegun || changed ? _("You can go on once you agree.") : _("You can begin once you agree."),
+    !isStopping && hasBegun && _("What you have filled in is kept."),
+  ].filter(Boolean).join(" "),
 ];
 
 // Put it into its section, or take it away with null. The style sheet hides the work meanwhile. Whoever was at
@@ -35,7 +37,7 @@ export const showConsent = (section, consent, work, say) => {
 };
 
 // Beside the button, as long as it is true.
-export const warn = (section, text = "There is no connection: press again in a moment.") => {
+export const warn = (section, text = _("There is no connection: press again in a moment.")) => {
   const place = section.querySelector("[role=alert]");
   place.textContent = text;
   if (text) place.scrollIntoView({ block: "nearest" });

@@ -1,4 +1,5 @@
 // Pieces that the scripts of several pages are made of.
+import { _, language } from "./language.js";
 
 // How long somebody could look at what is on the page: hidden pages stop it.
 export class Stopwatch {
@@ -41,7 +42,7 @@ export const ask = async (user, method, path, body) => {
     const response = await fetch(`/annotate/api/${path}`, {
       method,
       body: text,
-      headers: { accept: "application/json", "x-rater": user, ...(text && { "content-type": "application/json" }) },
+      headers: { accept: "application/json", "accept-language": language(), "x-rater": user, ...(text && { "content-type": "application/json" }) },
       cache: "no-store",
       credentials: "same-origin",
       redirect: "manual",  // else a lost session looks like an answer: the sign-in page
@@ -82,7 +83,7 @@ export const gradeWords = (grade, points, nameOf) => {
   const low = points.findLast((point) => point <= grade), high = points.find((point) => point >= grade);
   const numbered = (point) => `${point} ${isolated(nameOf(point))}`.trim();
   if (low === high) return nameOf(low);
-  return nameOf(low) || nameOf(high) ? `between ${numbered(low)} and ${numbered(high)}` : "";
+  return nameOf(low) || nameOf(high) ? _("between {low} and {high}", { low: numbered(low), high: numbered(high) }) : "";
 };
 
 // The scale of a project: the page has whole numbers of its steps from 0, as the database, and the server grades.
@@ -109,7 +110,7 @@ export class Scale {
     const isWhole = this.points[1] - this.points[0] === 1;
     return isWhole && /^[0-9]$/.test(key) && this.points.includes(Number(key)) ? this.steps(Number(key)) : null;
   }
-  get ends() { return `${this.points[0]} to ${this.points.at(-1)}`; }
+  get ends() { return { lowest: this.points[0], highest: this.points.at(-1) }; }
 }
 
 // A table or code that is wider than its place scrolls there; only then keys have to reach it.

@@ -1,4 +1,5 @@
 // The rater's keys: what each does, where they go, and when they do nothing. A key is for the pair that was on the screen when it was pressed.
+import { _ } from "../language.js";
 
 // Milliseconds until a key counts for a pair that came without the rater's doing.
 export const timing = { hold: 1000 };
@@ -33,7 +34,7 @@ export class Keys {
     if (!this.isHeld && at >= this.seenAt) return true;
     this.hold();
     session.changed();
-    session.say(`${session.pair ? "Another pair is shown now" : "No pair is shown"}: the key was not used.`);
+    session.say(session.pair ? _("Another pair is shown now: the key was not used.") : _("No pair is shown: the key was not used."));
     return false;
   }
 

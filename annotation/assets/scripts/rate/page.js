@@ -1,4 +1,5 @@
 // The rating page: finds its form whenever Gradio has put it there, and wires it to keys, buttons and tabs.
+import { _, speak } from "../language.js";
 import { signInAgain } from "../page.js";
 import { Scale, watchWidths } from "../parts.js";
 import { watchDock } from "./dock.js";
@@ -52,6 +53,7 @@ const start = (form) => {
     return;
   }
   sender?.leave();
+  speak(form.lang, JSON.parse(form.dataset.messages));
   const { project, user, storage, step, mayRevise } = form.dataset;
   store = new Store(storage);
   const scale = new Scale(form.dataset);
@@ -106,7 +108,7 @@ const welcomeBack = async () => {
   store.remove("lost");
   const draft = was.pair && store.draft(was.pair);
   if (!was.isSent) {
-    session.notify(draft ? "You are signed in again. What you had filled in is kept." : "You are signed in again.");
+    session.notify(draft ? _("You are signed in again. What you had filled in is kept.") : _("You are signed in again."));
     if (!draft) return;
   }
   await sender.run();
@@ -115,9 +117,9 @@ const welcomeBack = async () => {
   const { status, body } = await sender.get(`pairs/${was.pair}`);
   if (status === 200 && was.isSent) {
     session.open(body, false);
-    session.notify("You are signed in again. This is the pair that you had just graded: its grade and comment are saved now.");
+    session.notify(_("You are signed in again. This is the pair that you had just graded: its grade and comment are saved now."));
   } else if (status >= 400 && draft) {
-    session.notify("The pair that you were grading has gone to somebody else meanwhile.", { copy: draft.comment });
+    session.notify(_("The pair that you were grading has gone to somebody else meanwhile."), { copy: draft.comment });
     store.dropDraft(was.pair);
   }
 };
@@ -166,7 +168,7 @@ const goOn = async () => {
   if (status === 200) session.received(body);
   else if (status === 401) lost();
   else if (status === 428) sender.askQueue();
-  else session.notify(body.error ?? "There is no connection: press again in a moment.");
+  else session.notify(body.error ?? _("There is no connection: press again in a moment."));
 };
 
 // The server gives the pairs at hand to others once it has all answers: each needs its pair, and would claim a new one.
@@ -221,6 +223,13 @@ document.addEventListener("input", ({ target }) => {
   if (target.matches("#rate-comment-text, #rate-flag")) session.write(find("#rate-comment-text").value, find("#rate-flag").checked);
   if (target.name === "rate-reason") find("#rate-skip-confirm").disabled = false;
   if (target.id === "rate-keys-on") keepOption("keys", hasKeys = target.checked);
+});
+
+// The reader's choice goes before the project's, in this browser; what was filled in is kept.
+document.addEventListener("change", ({ target }) => {
+  if (target.id !== "rate-language") return;
+  document.cookie = `kpdemo-language=${target.value}; path=/; max-age=31536000; samesite=lax`;
+  location.reload();
 });
 
 document.addEventListener("submit", (event) => {

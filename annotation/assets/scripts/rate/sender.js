@@ -1,4 +1,5 @@
 // Sends what was answered, in order, one at a time, until the server has it.
+import { _ } from "../language.js";
 import { ask, random } from "../parts.js";
 
 const FIRST_PAUSE = 1000;
@@ -116,7 +117,7 @@ export class Sender {
       if (body.saved_at) this.savedAt = new Date(body.saved_at);
       this.received(body, entry);
     } else {
-      this.refused(entry, body.error ?? `The server answered ${status}: tell your administrator.`);
+      this.refused(entry, body.error ?? _("The server answered {status}: tell your administrator.", { status }));
     }
     this.changed();
   }

@@ -1,5 +1,6 @@
 // What the rater is doing: the pair shown, and what comes next. Nothing here waits for the server.
 import { agree } from "../consent.js";
+import { _, decimal, ngettext } from "../language.js";
 import { random } from "../parts.js";
 import { Form } from "./form.js";
 import { Keys } from "./keys.js";
@@ -33,7 +34,7 @@ class Consent {
     const status = await agree(section, answer, sender.lost);
     if (status === 200) {
       this.take({});
-      session.say("You can go on.");
+      session.say(_("You can go on."));
       sender.release();
       session.look();
     } else if (status === 428) sender.askQueue();  // also for who has stopped: that gives out no pair
@@ -94,7 +95,7 @@ export class Session {
 
   move(steps, size = this.step) {
     if (!this.form || this.isLocked) return;
-    if (this.form.grade === null) this.say(`Choose a grade from ${this.scale.ends} first.`);
+    if (this.form.grade === null) this.say(_("Choose a grade from {lowest} to {highest} first.", this.scale.ends));
     else this.choose(this.form.grade + steps * size);
   }
 
@@ -133,14 +134,14 @@ export class Session {
       return;
     }
     const answer = form.answer();
-    this.#leavePair(answer, [form.ratingEntry(), ...form.commentEntries()], `Last pair: ${answer.grade}.`);
+    this.#leavePair(answer, [form.ratingEntry(), ...form.commentEntries()], _("Last pair: {grade}.", { grade: decimal(answer.grade) }));
   }
 
   skip(reason, note) {
     const { form } = this;
     if (!form || this.earlier || this.training.isOn) return;
     this.#dropPassingNotices();
-    this.#leavePair(form.answer(null), [...form.commentEntries(), form.skipEntry(reason, note)], "Skipped.");
+    this.#leavePair(form.answer(null), [...form.commentEntries(), form.skipEntry(reason, note)], _("Skipped."));
   }
 
   #leavePair(answer, entries, said) {
@@ -153,7 +154,7 @@ export class Session {
     this.channel?.postMessage({ answered: id });
     this.sender.add(...entries);
     this.show(true);
-    this.say(this.pair ? `${said} Next pair.` : said);
+    this.say(this.pair ? `${said} ${_("Next pair.")}` : said);
   }
 
   // What was typed is kept; a pair that the answers on their way bring along is given back with the others.
@@ -172,7 +173,7 @@ export class Session {
   // With what the server said where the pairs at hand could not be given back.
   returned(isDone, error) {
     this.isReturned = isDone;
-    if (!isDone) this.notify(`${error ?? "There is no connection."} The pairs that you had open will go to others in a while.`);
+    if (!isDone) this.notify(`${error ?? _("There is no connection.")} ${_("The pairs that you had open will go to others in a while.")}`);
     this.changed();
   }
 
@@ -186,8 +187,8 @@ export class Session {
     const at = this.earlier ? this.recent.findIndex((pair) => pair.id === this.earlier.id) + 1 : 0;
     const pair = this.recent[at];
     if (pair) this.open(pair);
-    else if (at) this.say(`Only your last ${this.recent.length} answers can be opened.`);
-    else this.say(this.history && !this.isHistoryOld ? "There is no earlier answer." : "Your earlier answers are on their way.");
+    else if (at) this.say(ngettext("Only your last {count} answer can be opened.", "Only your last {count} answers can be opened.", this.recent.length));
+    else this.say(this.history && !this.isHistoryOld ? _("There is no earlier answer.") : _("Your earlier answers are on their way."));
   }
 
   open(pair, isOwn = true) {
@@ -259,12 +260,12 @@ export class Session {
     this.ready = first && !isGone ? [first, ...given.filter((pair) => pair.id !== first.id)].slice(0, AHEAD) : given;
     Object.assign(this, { isWaiting: Boolean(waiting), isShareGraded: Boolean(isShareGraded), isSynced: true });
     this.show();
-    if (isGone && wasShown) this.notify("The pair that was shown here is no longer yours to grade.");
+    if (isGone && wasShown) this.notify(_("The pair that was shown here is no longer yours to grade."));
   }
 
   refused(entry, sentence) {
     if (!entry) {  // nobody grades here: what is filled in stays as a draft
-      if (!this.earlier && this.form?.isCommentNew) this.notify("Your comment was not sent.", { copy: this.form.comment });
+      if (!this.earlier && this.form?.isCommentNew) this.notify(_("Your comment was not sent."), { copy: this.form.comment });
       Object.assign(this, { problem: sentence, ready: [] });
       this.show();
       return;
@@ -273,9 +274,15 @@ export class Session {
     const isComment = entry.kind === "comment";
     const taken = isComment ? [entry] : [entry, ...this.sender.withdraw(entry.pair)];
     const comment = taken.find((other) => other.kind === "comment")?.body.text ?? "";
-    const what = { rating: `Your grade ${entry.body.grade}`, training: `Your grade ${entry.body.grade}`, skip: "Your skip", comment: "Your comment" }[entry.kind];
+    const { about } = entry, grade = decimal(entry.body.grade ?? 0);
+    const what = {
+      rating: () => _("Your grade {grade} for “{about}” was refused.", { grade, about }),
+      training: () => _("Your grade {grade} for “{about}” was refused.", { grade, about }),
+      skip: () => _("Your skip for “{about}” was refused.", { about }),
+      comment: () => _("Your comment for “{about}” was refused.", { about }),
+    }[entry.kind]();
     for (const other of taken.toReversed()) if (other.kind === "comment") this.#takeBack(other);
-    this.notify(`${what} for “${entry.about}” was refused. ${sentence}`, { copy: comment, isLasting: true });
+    this.notify(`${what} ${sentence}`, { copy: comment, isLasting: true });
     if (isComment) return;
     this.answers = this.answers.filter((pair) => pair.id !== entry.pair);
     if (this.last?.pair.id === entry.pair) this.last = null;

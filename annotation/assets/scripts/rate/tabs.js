@@ -1,4 +1,6 @@
 // What other tabs of the same rater do to the session of this one.
+import { _ } from "../language.js";
+
 const ELSEWHERE = 60_000;
 
 export class Tabs {
@@ -21,7 +23,7 @@ export class Tabs {
     }
     session.askAnew();
     session.show();
-    if (isShown) session.notify("The pair that was shown here was answered in another tab.", { copy: comment });
+    if (isShown) session.notify(_("The pair that was shown here was answered in another tab."), { copy: comment });
   }
 
   // And the server has it: the count of answers is a newer one.
@@ -52,7 +54,7 @@ export class Tabs {
     session.store.dropDraft(pair.id);
     session.keys.hold();
     session.show();
-    const text = "The answer that was shown here was changed in another tab: go back to see what is saved.";
+    const text = _("The answer that was shown here was changed in another tab: go back to see what is saved.");
     session.notify(text, { copy: isCommentNew ? comment : "" });
   }
 }

@@ -1,28 +1,39 @@
 // Training: the guidelines are read first; then a pair is graded, what was expected is shown beside it, and only then comes the next one.
 import { timing } from "./keys.js";
+import { _, decimal, ngettext } from "../language.js";
 import { setText } from "../parts.js";
 
-const grades = (count) => `${count} ${count === 1 ? "grade" : "grades"}`;
-const near = ({ distance }) => (distance ? `within ${distance} of the expected ones` : "exactly the expected ones");
+const startsWhen = ({ distance, pairs, pass_percent: percent }) => (distance
+  ? ngettext("The actual grading starts when {percent} % of your {count} grade is within {distance} of the expected one.",
+    "The actual grading starts when {percent} % of your {count} grades are within {distance} of the expected ones.", pairs,
+    { percent, distance: decimal(distance) })
+  : ngettext("The actual grading starts when {percent} % of your {count} grade is exactly the expected one.",
+    "The actual grading starts when {percent} % of your {count} grades are exactly the expected ones.", pairs, { percent }));
 
 export const trainingResult = (feedback) => {
-  const { grade, known, accepted } = feedback;
-  if (grade === known) return `You gave ${grade}, exactly as expected.`;
-  return `You gave ${grade}; ${known} was expected: ${accepted ? "close enough." : "too far off."}`;
+  const { accepted } = feedback, [grade, known] = [feedback.grade, feedback.known].map(decimal);
+  if (grade === known) return _("You gave {grade}, exactly as expected.", { grade });
+  return accepted
+    ? _("You gave {grade}; {known} was expected: close enough.", { grade, known })
+    : _("You gave {grade}; {known} was expected: too far off.", { grade, known });
 };
 
 export const trainingMessage = {
   guidelines: ({ pairs, tries_left: left }) =>
-    `Please read the guidelines below first. Then you grade ${pairs} training ${pairs === 1 ? "pair" : "pairs"}, and see after each `
-    + `what was expected.${left === null ? "" : ` You may try ${left + 1 === 1 ? "once" : `${left + 1} times`}.`}`,
+    `${_("Please read the guidelines below first.")} ${ngettext("Then you grade {count} training pair, and see after it what was expected.",
+      "Then you grade {count} training pairs, and see after each what was expected.", pairs)}`
+    + (left === null ? "" : ` ${ngettext("You may try {count} time.", "You may try {count} times.", left + 1)}`),
   failed: ({ accepted, pairs, pass_percent: percent, tries_left: left }) =>
-    `${accepted} of your ${grades(pairs)} ${accepted === 1 ? "was" : "were"} close enough; you need ${percent} %. `
+    `${ngettext("{count} of your {total} grades was close enough; you need {percent} %.",
+      "{count} of your {total} grades were close enough; you need {percent} %.", accepted, { total: pairs, percent })} `
     + (left === 0
-      ? "You have used all your tries, so you cannot grade here. Thank you for your time."
-      : `Read the guidelines below once more, and try again.${left === null ? "" : ` You have ${left} more ${left === 1 ? "try" : "tries"}.`}`),
-  passed: ({ accepted, pairs }) => `You passed: ${accepted} of your ${grades(pairs)} ${accepted === 1 ? "was" : "were"} close enough.`,
+      ? _("You have used all your tries, so you cannot grade here. Thank you for your time.")
+      : _("Read the guidelines below once more, and try again."))
+    + (left ? ` ${ngettext("You have {count} more try.", "You have {count} more tries.", left)}` : ""),
+  passed: ({ accepted, pairs }) => ngettext("You passed: {count} of your {total} grades was close enough.",
+    "You passed: {count} of your {total} grades were close enough.", accepted, { total: pairs }),
 };
-const BUTTONS = { failed: "Try again", passed: "Start grading" };
+const BUTTONS = { failed: () => _("Try again"), passed: () => _("Start grading") };
 
 // What a session knows of the training; without `progress` there is none to do.
 export class Training {
@@ -78,7 +89,7 @@ const holdBack = (button) => {
 const showExpected = (root, feedback) => {
   for (const button of root.querySelectorAll("#rate-scale [role=radio]")) {
     const isNear = feedback && Math.abs(Number(button.dataset.value) - feedback.known) < 1;
-    if (isNear) button.dataset.expected = `expected: ${feedback.known}`;
+    if (isNear) button.dataset.expected = _("expected: {known}", { known: decimal(feedback.known) });
     else delete button.dataset.expected;
   }
 };
@@ -89,9 +100,8 @@ export const showTraining = (root, { training, phase }) => {
   const intro = root.querySelector("#rate-training");
   intro.hidden = !training.isOn || phase !== "pair";
   if (!intro.hidden) {
-    const sentence = progress.attempt > 1 ? `Training, attempt ${progress.attempt}.` : "Training.";
-    setText(intro, `${sentence} After each pair you see what was expected. The actual grading starts when ${progress.pass_percent} % `
-      + `of your ${grades(progress.pairs)} are ${near(progress)}.`);
+    const sentence = progress.attempt > 1 ? _("Training, attempt {attempt}.", progress) : _("Training.");
+    setText(intro, `${sentence} ${_("After each pair you see what was expected.")} ${startsWhen(progress)}`);
   }
   root.querySelector("#rate-gate").hidden = phase !== "guidelines";
   if (phase === "guidelines") root.querySelector("#rate-guidelines").open = true;
@@ -106,5 +116,5 @@ export const showTraining = (root, { training, phase }) => {
   const button = root.querySelector("#rate-message [data-rate=training]");
   if (button.hidden && phase in BUTTONS) holdBack(button);
   button.hidden = !(phase in BUTTONS) || (phase === "failed" && progress.tries_left === 0);
-  if (phase in BUTTONS) setText(button, BUTTONS[phase]);
+  if (phase in BUTTONS) setText(button, BUTTONS[phase]());
 };

@@ -1,24 +1,27 @@
 // Puts what the session holds into the form. Texts of pairs go in as text, never as markup.
 import { showConsent } from "../consent.js";
+import { _, decimal, ngettext } from "../language.js";
 import { button, element, gradeWords, notice, setText, time } from "../parts.js";
 import { showTraining, trainingMessage } from "./training.js";
 
 const AT_ONCE = 8000;
 const REST_AFTER = 50;
 const MESSAGES = {
-  loading: () => "Loading the next pair. Keys do nothing until it is shown.",
-  dry: () => "The next pair is on its way. Keys do nothing until it is shown.",
-  waiting: () => "Nothing to grade at the moment: other raters have the remaining pairs, and some may come back. "
-    + "This page checks again every 20 seconds.",
+  loading: () => _("Loading the next pair. Keys do nothing until it is shown."),
+  dry: () => _("The next pair is on its way. Keys do nothing until it is shown."),
+  waiting: () => _("Nothing to grade at the moment: other raters have the remaining pairs, and some may come back. "
+    + "This page checks again every 20 seconds."),
   done: ({ rated }) => (rated
-    ? `You have graded ${rated} ${rated === 1 ? "pair" : "pairs"}, and none is left for you: any others are for other raters. `
-      + "Thank you: all of it is saved. Your last answers are below."
-    : "There are no pairs for you to grade: others have graded them, or none were imported yet. Ask the project's administrator."),
-  share: ({ rated }) => `Thank you: you have graded your share, ${rated} ${rated === 1 ? "pair" : "pairs"}. All of it is saved.`,
+    ? `${ngettext("You have graded {count} pair, and none is left for you: any others are for other raters.",
+      "You have graded {count} pairs, and none is left for you: any others are for other raters.", rated)} `
+      + _("Thank you: all of it is saved. Your last answers are below.")
+    : _("There are no pairs for you to grade: others have graded them, or none were imported yet. Ask the project's administrator.")),
+  share: ({ rated }) => ngettext("Thank you: you have graded your share, {count} pair. All of it is saved.",
+    "Thank you: you have graded your share, {count} pairs. All of it is saved.", rated),
   problem: (session) => session.problem,
   resting: ({ isReturned }) => (isReturned === null
-    ? "Saving your answers and giving back the pairs that you had open."
-    : `You have stopped. ${isReturned ? "All your answers are saved, and the pairs that you had open are free for other raters." : ""}`),
+    ? _("Saving your answers and giving back the pairs that you had open.")
+    : `${_("You have stopped.")} ${isReturned ? _("All your answers are saved, and the pairs that you had open are free for other raters.") : ""}`),
   consent: () => "",
   guidelines: ({ training }) => trainingMessage.guidelines(training.progress),
   failed: ({ training }) => trainingMessage.failed(training.progress),
@@ -29,19 +32,19 @@ const MESSAGES = {
 const countOf = ({ rated, progress, training }) => {
   const total = progress?.total ?? 0;
   if (!total) return "";
-  if (training.isOn) return `${rated} of ${total}`;
-  return total > rated ? `${rated} graded, up to ${total - rated} left` : `${rated} graded`;
+  if (training.isOn) return _("{rated} of {total}", { rated, total });
+  return total > rated ? _("{rated} graded, up to {left} left", { rated, left: total - rated }) : _("{rated} graded", { rated });
 };
 
-const HELD = "Another pair: read it first, you can grade it in a moment.";
+const held = () => _("Another pair: read it first, you can grade it in a moment.");
 
 const pointName = (root, value) => root.querySelector(`#rate-scale [data-value="${value}"] b`).textContent;
 
 // The grade and what it is called.
 const numberAndWords = (root, steps, scale) => {
-  if (steps === null) return ["", `No grade yet: choose ${scale.ends}.`];
+  if (steps === null) return ["", _("No grade yet: choose {lowest} to {highest}.", scale.ends)];
   const grade = scale.grade(steps);
-  return [String(grade), gradeWords(grade, scale.points, (point) => pointName(root, point))];
+  return [decimal(grade), gradeWords(grade, scale.points, (point) => pointName(root, point))];
 };
 
 // The points in the words of the pair's type.
@@ -56,16 +59,20 @@ const showWords = (root, type) => {
   if (legend) setText(legend, named.join(" · "));
 };
 
+const keptWords = (count, isSafe) => (isSafe
+  ? ngettext("{count} answer kept in this browser.", "{count} answers kept in this browser.", count)
+  : ngettext("{count} answer kept only while this page is open.", "{count} answers kept only while this page is open.", count));
+
 const showSaved = (root, sender) => {
   const count = new Set(sender.outbox.map((entry) => entry.pair)).size;
-  const where = sender.store.isSafe ? "kept in this browser" : "kept only while this page is open";
+  const isSafe = sender.store.isSafe;
   const words = {
     idle: "",
-    saving: "Saving…",
-    saved: sender.savedAt ? `Saved ${time(sender.savedAt)}` : "",
-    trying: `Not saved: trying again. ${count} ${count === 1 ? "answer" : "answers"} ${where}.`,
-    held: `Not sent: ${count} ${count === 1 ? "answer" : "answers"} ${where}.`,
-    unreachable: "No connection: trying again.",
+    saving: _("Saving…"),
+    saved: sender.savedAt ? _("Saved {time}", { time: time(sender.savedAt) }) : "",
+    trying: `${_("Not saved: trying again.")} ${keptWords(count, isSafe)}`,
+    held: _("Not sent: {answers}", { answers: keptWords(count, isSafe) }),
+    unreachable: _("No connection: trying again."),
   };
   const place = root.querySelector("#rate-saved");
   place.dataset.state = sender.state();
@@ -85,7 +92,7 @@ const showScale = (root, session) => {
     button.tabIndex = value === low ? 0 : -1;
     button.disabled = session.isLocked;
   }
-  const [number, words] = session.keys.isHeld && grade === null ? ["", HELD] : numberAndWords(root, grade, scale);
+  const [number, words] = session.keys.isHeld && grade === null ? ["", held()] : numberAndWords(root, grade, scale);
   setText(root.querySelector("#rate-value b"), number);
   setText(root.querySelector("#rate-value span"), words);
   const steps = { up: scale.high, down: scale.low };
@@ -95,23 +102,27 @@ const showScale = (root, session) => {
   const submit = root.querySelector("#rate-submit");
   const { feedback, isOn } = session.training;
   submit.disabled = !feedback && (grade === null || session.isLocked);
-  const next = isOn ? "Submit" : "Submit and next";
-  setText(submit.querySelector("span"), feedback ? "Go on" : session.earlier ? "Save this answer" : next);
+  const next = isOn ? _("Submit") : _("Submit and next");
+  setText(submit.querySelector("span"), feedback ? _("Go on") : session.earlier ? _("Save this answer") : next);
 };
 
 const earlierWords = ({ earlier, isReadOnly, problem, ready }) => {
-  if (isReadOnly) return `This is an earlier answer. ${problem || "In this project, grades cannot be changed."}`;
-  const orElse = ready.length ? "or go on with the current pair." : "or close it.";
-  return earlier.grade === null
-    ? `You skipped this pair: you can grade it as long as nobody else has it, ${orElse}`
-    : `This is an earlier answer: choose another grade and save it, ${orElse}`;
+  if (isReadOnly) return `${_("This is an earlier answer.")} ${problem || _("In this project, grades cannot be changed.")}`;
+  if (earlier.grade === null) {
+    return ready.length
+      ? _("You skipped this pair: you can grade it as long as nobody else has it, or go on with the current pair.")
+      : _("You skipped this pair: you can grade it as long as nobody else has it, or close it.");
+  }
+  return ready.length
+    ? _("This is an earlier answer: choose another grade and save it, or go on with the current pair.")
+    : _("This is an earlier answer: choose another grade and save it, or close it.");
 };
 
 const showEarlier = (root, session) => {
   const note = root.querySelector("#rate-earlier");
   note.hidden = !session.earlier;
   if (session.earlier) setText(note.querySelector("span"), earlierWords(session));
-  setText(note.querySelector("button span"), session.ready.length ? "To the current pair" : "Close");
+  setText(note.querySelector("button span"), session.ready.length ? _("To the current pair") : _("Close"));
   root.querySelector("[data-rate=skip]").disabled = Boolean(session.earlier);
 };
 
@@ -126,8 +137,8 @@ const showComment = (root, session, isNewPair) => {
   root.querySelector("[data-rate=keep-comment]").disabled = !isCommentNew;
   const isKept = !isCommentNew && (comment || isFlagged);
   const isSent = !session.sender.outbox.some((entry) => entry.kind === "comment" && entry.pair === session.form.pair.id);
-  setText(root.querySelector("#rate-comment-saved"), isKept ? (isSent ? "Saved" : "Saving…") : "");
-  setText(root.querySelector("#rate-comment-folded"), panel.hidden && isCommentNew ? ": not saved yet" : "");
+  setText(root.querySelector("#rate-comment-saved"), isKept ? (isSent ? _("Saved") : _("Saving…")) : "");
+  setText(root.querySelector("#rate-comment-folded"), panel.hidden && isCommentNew ? _(": not saved yet") : "");
   root.querySelector("[data-rate=comment]").setAttribute("aria-expanded", String(!panel.hidden));
 };
 
@@ -154,7 +165,7 @@ const meaningOf = ({ note, definition, groups }) => {
       item.append(element("b", text.words), ` ${text.definition}`);
       list.append(item);
     }
-    if (more) list.append(element("li", `and ${more} more`));
+    if (more) list.append(element("li", _("and {more} more", { more })));
     const group = element("details", "", { open: true });
     group.append(element("summary", title), list);
     all.append(group);
@@ -180,7 +191,7 @@ const showPair = (root, session) => {
       showText(box, pair[side]);
       if (pair[`${side}_meaning`]) box.append(meaningOf(pair[`${side}_meaning`]));
     }
-    pairElement.setAttribute("aria-label", `Pair, ${pair.type_label}`);
+    pairElement.setAttribute("aria-label", _("Pair, {type}", { type: pair.type_label }));
     for (const part of root.querySelectorAll("#rate-guidelines [data-type]")) part.hidden = part.dataset.type !== pair.type;
   }
   showEarlier(root, session);
@@ -202,9 +213,9 @@ const showNotices = (root, session) => {
   for (const note of [...list.children]) if (!wanted.has(note.dataset.id)) note.remove();
   const there = new Set([...list.children].map((note) => note.dataset.id));
   for (const { id, text, copy } of session.notices.filter((one) => !there.has(one.id))) {
-    const buttons = [actionButton("Close", "dismiss", id)];
+    const buttons = [actionButton(_("Close"), "dismiss", id)];
     if (copy) {
-      buttons.unshift(actionButton("Copy the comment", "copy", id));
+      buttons.unshift(actionButton(_("Copy the comment"), "copy", id));
       Object.assign(buttons[0].dataset, { copy: "", content: copy });
     }
     const note = notice(text, copy, ...buttons);
@@ -225,10 +236,10 @@ const showUndo = (root, session) => {
 const showHistory = (root, session) => {
   const panel = root.querySelector("#rate-history");
   setText(root.querySelector("#rate-history-rule"), session.problem
-    ? "Open one to look at it."
+    ? _("Open one to look at it.")
     : session.mayRevise
-      ? "Open one to look at it or to change it. Every change is kept."
-      : "In this project, grades cannot be changed: open one to look at it.");
+      ? _("Open one to look at it or to change it. Every change is kept.")
+      : _("In this project, grades cannot be changed: open one to look at it."));
   const list = panel.querySelector("ol");
   const state = JSON.stringify([session.history === null, session.recent.map((pair) => [pair.id, pair.grade, pair.rated_at])]);
   if (!panel.open || list.dataset.state === state) return;
@@ -238,12 +249,12 @@ const showHistory = (root, session) => {
     const item = element("li");
     const open = actionButton("", "open", pair.id);
     const [left, right] = [pair.left, pair.right].map((text) => element("span", text.slice(0, 120), { dir: "auto" }));
-    open.append(element("b", pair.grade ?? "skipped"), " ", left, " / ", right);
+    open.append(element("b", pair.grade === null ? _("skipped") : decimal(pair.grade)), " ", left, " / ", right);
     item.append(open);
     return item;
   }));
   if (focused) list.querySelector(`[data-id="${focused}"]`)?.focus({ preventScroll: true });
-  if (!session.recent.length) list.textContent = session.history ? "No answers yet." : "Your answers are on their way.";
+  if (!session.recent.length) list.textContent = session.history ? _("No answers yet.") : _("Your answers are on their way.");
 };
 
 // A rater who is done looks at the answers, not at the guidelines: they come first then, unfolded.
@@ -262,9 +273,9 @@ const nextOf = ({ phase, mayRevise, recent, completion, training }) => {
   const isScreenedOut = phase === "failed" && training.progress.tries_left === 0;
   if (!["done", "share", "resting"].includes(phase) && !isScreenedOut) return "";
   const comeBack = phase === "resting"
-    ? "You can come back at any time, by the link that you came by or by signing in, and go on where you were."
-    : !isScreenedOut && mayRevise && recent.length ? "You can come back to look at your answers and change them." : "";
-  const ask = completion?.contact ? `Questions? Ask ${completion.contact}.` : "Questions? Ask the person who invited you.";
+    ? _("You can come back at any time, by the link that you came by or by signing in, and go on where you were.")
+    : !isScreenedOut && mayRevise && recent.length ? _("You can come back to look at your answers and change them.") : "";
+  const ask = completion?.contact ? _("Questions? Ask {contact}.", completion) : _("Questions? Ask the person who invited you.");
   return `${comeBack} ${ask}`.trim();
 };
 

@@ -1,0 +1,1 @@
+"""What raters meet, in their languages: a catalogue for each, and the command that updates them."""

@@ -1,0 +1,143 @@
+"""A project in another language: a rater on a phone meets no English sentence, and may choose."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation.crowds import CrowdSettings
+from annotation.locale.update import marked_messages
+from annotation.quality import QualitySettings
+from annotation.types import KnownPair, NewPair, ProjectSettings, Role
+from kpdemo.translation import LANGUAGES
+from tests.browser.conftest import Site, Watch, serious_violations
+from tests.browser.pressing import press
+from tests.browser.test_crowd_pages import share
+
+PHONE = {"width": 390, "height": 844}
+TYPE = "sentence2phrase"
+FIRST_POINT = "#rate-scale [role=radio] >> nth=0"
+
+
+@pytest.fixture
+def project(site: Site, unused: str) -> int:
+    settings = ProjectSettings(
+        unused,
+        types=(TYPE,),
+        raters_per_pair=1,
+        is_random=False,
+        consent="Ihre Antworten werden ohne Namen ver\u00f6ffentlicht.",
+        guidelines="Bewerten Sie die Bedeutung.",
+        language="de",
+    )
+    project = site.services.projects.create(settings)
+    pairs = [NewPair(f"p{n}", TYPE, f"Der {n}. Zug kam zu sp\u00e4t.", f"Zug {n}") for n in range(3)]
+    site.services.importing.import_pairs(project.id, pairs)
+    known = KnownPair(NewPair("t1", TYPE, "Die Katze schl\u00e4ft.", "eine Katze"), Decimal("2.75"))
+    site.services.known_pairs.import_training(project.id, [known])
+    site.services.quality.change(project.id, QualitySettings(training_tries=2))
+    site.services.crowds.change(project.id, CrowdSettings("FERTIG", "", "", "labor@example.org"))
+    return project.id
+
+
+def english_patterns() -> list[re.Pattern[str]]:
+    """Each English message, whatever stands in its placeholders; but single words, which may be of both."""
+    texts = {
+        part
+        for message, _where in marked_messages()
+        for part in ([message] if isinstance(message, str) else message)
+    }
+    found = []
+    for text in texts:
+        if " " in re.sub(r"\{\w+\}", "", text).strip():
+            parts = (re.escape(part) for part in re.split(r"\{\w+\}", text))
+            found.append(re.compile(".+".join(parts)))
+    return found
+
+
+ENGLISH = english_patterns()
+
+
+def assert_no_english(page: Page) -> None:
+    said = page.locator("#rate-form").evaluate(
+        "form => [form.textContent, ...[...form.querySelectorAll('[aria-label]')]"
+        ".map((labelled) => labelled.ariaLabel)].join('\\n')"
+    )
+    seen = page.locator("#rate-form").inner_text()
+    assert [p.pattern for p in ENGLISH if p.search(said) or p.search(seen)] == []
+    assert not re.search(r"\b(the|you|your|pair|pairs|with|and)\b", seen), seen
+
+
+def test_a_german_project_is_german_on_a_phone_from_consent_to_the_end(site, browser, project):
+    page, watch = site.context(browser, viewport=PHONE).new_page(), Watch()
+    watch.over(page, site.address)
+    page.goto(f"{share(site, project)}?PROLIFIC_PID=de1&STUDY_ID=s1&SESSION_ID=v1")
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("button", name="Ich stimme zu").wait_for()
+    expect(page.locator("#rate-form")).to_have_attribute("lang", "de")
+    assert_no_english(page)
+    page.get_by_role("button", name="Ich stimme zu").click()
+    expect(page.locator("#rate-message")).to_contain_text("Bitte lesen Sie zuerst die Richtlinien unten.")
+    assert_no_english(page)
+    page.get_by_role("button", name="Ich habe die Richtlinien gelesen").click()
+    for key, result in (("0", "zu weit entfernt"), ("3", "nah genug")):
+        expect(page.locator("#rate-right")).to_have_text("eine Katze")
+        expect(page.locator(FIRST_POINT)).to_be_enabled()
+        assert_no_english(page)
+        press(page, key, "Enter")
+        expect(page.locator("#rate-feedback")).to_contain_text(f"erwartet war 2,75: {result}.")
+        assert_no_english(page)
+        page.get_by_role("button", name="Weiter", exact=False).first.click()
+        button = page.locator("#rate-message [data-rate=training]")
+        expect(button).to_be_visible()
+        assert_no_english(page)
+        expect(button).not_to_have_attribute("aria-disabled", "true")
+        button.click()
+    expect(page.locator("#rate-right")).to_have_text("Zug 0")
+    expect(page.locator("#rate-question")).to_have_text(
+        "Wie viel von der Bedeutung des Satzes gibt die Wendung wieder?"
+    )
+    expect(page.locator(FIRST_POINT)).to_be_enabled()
+    assert_no_english(page)
+    press(page, "3", "[")
+    expect(page.locator("#rate-value")).to_contain_text(
+        "2,75 zwischen 2 Verwandt, aber nicht \u00e4hnlich und 3"
+    )
+    press(page, "Enter")
+    expect(page.locator("#rate-right")).to_have_text("Zug 1")
+    assert_no_english(page)
+    press(page, "s")
+    expect(page.locator("#rate-skip")).to_be_visible()
+    assert_no_english(page)
+    assert serious_violations(page) == []
+    page.get_by_label("Der Text ist besch\u00e4digt").check()
+    page.get_by_role("button", name="Dieses Paar \u00fcberspringen").click()
+    expect(page.locator("#rate-right")).to_have_text("Zug 2")
+    press(page, "Backspace")
+    expect(page.locator("#rate-earlier")).to_contain_text("Sie haben dieses Paar \u00fcbersprungen")
+    assert_no_english(page)
+    press(page, "Escape", "4", "Enter")
+    expect(page.locator("#rate-message")).to_contain_text("Sie haben 2 Paare bewertet")
+    expect(page.locator("#rate-code")).to_contain_text("FERTIG")
+    expect(page.locator("#rate-saved")).to_contain_text("Gespeichert")
+    assert_no_english(page)
+    watch.check()
+
+
+def test_a_rater_may_choose_another_language_than_the_project(site, browser, project, unused):
+    rater = site.add_user(f"{unused} rater")
+    site.services.projects.add_member(project, rater.name, Role.RATER)
+    page = site.context(browser, rater.name, viewport=PHONE).new_page()
+    page.goto(f"{site.address}/annotate/rate?project={project}")
+    for code in ("en", "sr", "zh"):
+        page.get_by_label(re.compile("^(Sprache|Language|Jezik)$")).select_option(code)
+        expect(page.locator(f"#rate-form[lang^={code}]")).to_be_visible()
+    expect(page.get_by_role("button", name="\u6211\u540c\u610f")).to_be_visible()
+    assert set(LANGUAGES) == {
+        option.get_attribute("value") for option in page.locator("#rate-language option").all()
+    }
+    page.reload()
+    expect(page.locator("#rate-form")).to_have_attribute("lang", "zh-Hans")

@@ -1,0 +1,136 @@
+"""Catalogues of what raters meet: complete, in step with the code, and nothing that is shown escapes them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from string import Formatter
+
+import pytest
+from babel.messages.jslexer import tokenize
+
+from annotation.locale.update import (
+    PYTHON,
+    ROOT,
+    SCRIPTS,
+    marked_messages,
+    path_of,
+    read_catalogue,
+    template,
+    to_mo,
+    to_po,
+)
+from annotation.translation import CATALOGUES, _, ngettext
+from kpdemo.translation import ENGLISH, LANGUAGES, use_language, write_decimal
+
+CODES = [code for code in LANGUAGES if code != ENGLISH]
+
+
+def forms(text: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (text,) if isinstance(text, str) else tuple(text)
+
+
+def placeholders(text: str) -> set[str]:
+    return {name for _text, name, *_rest in Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_catalogue_has_all_that_is_marked_and_nothing_else(code):
+    catalogue, wanted = read_catalogue(code), {message.id for message in template() if message.id}
+    assert {message.id for message in catalogue if message.id} == wanted, "python -m annotation.locale.update"
+    assert not catalogue.obsolete
+    for message in catalogue:
+        if not message.id:
+            continue
+        assert not message.fuzzy, message.id
+        texts, names = forms(message.string), placeholders(forms(message.id)[-1])
+        assert len(texts) == (1 if isinstance(message.id, str) else catalogue.num_plurals), message.id
+        for text in texts:
+            assert text.strip(), f"{code} lacks {message.id!r}"
+            assert not re.search(r'[<>&"]', text), f"{text!r} would be markup"
+            # A form for one may do without its number.
+            assert placeholders(text) | {"count"} == names | {"count"}, f"{message.id!r}: {text!r}"
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_what_gettext_reads_is_made_of_what_translators_write(code):
+    catalogue = read_catalogue(code)
+    assert path_of(code, "mo").read_bytes() == to_mo(catalogue)
+    assert path_of(code, "po").read_bytes() == to_po(catalogue)
+    messages = CATALOGUES.messages(code)
+    assert len(messages) == sum(1 for message in catalogue if message.id)
+    assert messages["Close"] == catalogue["Close"].string
+
+
+def test_counts_and_decimals_are_written_as_the_language_does():
+    said = {}
+    for code in ("en", "sr", "fr"):
+        with use_language(code):
+            counted = ("You have {count} more try.", "You have {count} more tries.")
+            said[code] = [ngettext(*counted, count) for count in (0, 1, 3, 5, 11, 21)]
+    assert said["en"][1:3] == ["You have 1 more try.", "You have 3 more tries."]
+    words = ("0 pokušaja", "1 pokušaj", "3 pokušaja", "5 pokušaja", "11 pokušaja", "21 pokušaj")
+    assert said["sr"] == [f"Imate još {word}." for word in words]
+    assert said["fr"][:2] == ["Il vous reste 0 essai.", "Il vous reste 1 essai."]
+    with use_language("de"):
+        assert (_("Close"), write_decimal(Decimal("0.50"))) == ("Schließen", "0,5")
+    with use_language("xx"):
+        assert (_("Close"), write_decimal(Decimal("0.50"))) == ("Close", "0.5")
+
+
+def texts_in_html(source: str) -> Iterator[str]:
+    """What stands between the tags of the f-strings and strings of a page, and in its labels."""
+    tree = ast.parse(source)
+    inner = {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts = (part.value if isinstance(part, ast.Constant) else "\0" for part in node.values)
+            html = "".join(map(str, parts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in inner:
+            html = node.value
+        else:
+            continue
+        if "<" in html:
+            html = re.sub(r"<kbd.*?</kbd>", "", html, flags=re.DOTALL)
+            labels = re.findall(r'(?:aria-label|title|placeholder)="([^"]*)"', html)
+            yield from (text.strip("\0\n ") for text in (*re.split(r"<[^>]*>?", html), *labels))
+
+
+def test_every_text_of_the_form_is_marked():
+    source = (ROOT / "annotation/ui/rate.py").read_text(encoding="utf-8")
+    is_text = re.compile(r"^[^\W\d_]{2,}[^=\"{}]*$")
+    assert [text for text in texts_in_html(source) if is_text.match(text)] == []
+    assert [text for text in texts_in_html("f'<p id=x>{a} Hello you</p>'") if is_text.match(text)]
+
+
+@pytest.mark.parametrize("name", PYTHON)
+def test_every_refusal_that_a_rater_reads_is_marked(name):
+    tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
+    raised = [node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise)]
+    plain = [
+        ast.unparse(call)
+        for call in raised
+        if isinstance(call, ast.Call)
+        and any(isinstance(given, ast.Constant | ast.JoinedStr) for given in call.args)
+        and "SettingsError" not in ast.unparse(call.func)
+    ]
+    assert plain == []
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_every_text_of_the_scripts_is_marked(name):
+    marked = {part for message, _where in marked_messages() for part in forms(message)}
+    sentence = re.compile(r"^[A-Z][a-z]+([ .:,].*)?$|[a-z]{2,} [a-z]{2,}[ .,:;]")
+    keys = {"Enter", "Backspace", "Escape", "Arrow"}
+    found = []
+    for token in tokenize((ROOT / name).read_text(encoding="utf-8"), jsx=False):
+        if token.type not in ("string", "template_string"):
+            continue
+        text = token.value[1:-1]
+        if token.type == "template_string":
+            text = re.sub(r"\$\{.*\}", "", text, flags=re.DOTALL)
+        if sentence.search(text) and text not in keys and not any(text in message for message in marked):
+            found.append(text)
+    assert found == []
