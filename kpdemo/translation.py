@@ -41,8 +41,17 @@ _language: ContextVar[str] = ContextVar("language", default=ENGLISH)
 
 
 def set_language(code: str) -> None:
-    """Answer in this language for the rest of the request; in English where it is none of `LANGUAGES`."""
-    _language.set(code if code in LANGUAGES else ENGLISH)
+    """Answer in this language for the rest of the request; in English where it is none of `LANGUAGES`.
+
+    Args:
+        code: also with a script or country, such as "zh-Hans".
+    """
+    _language.set(_known(code))
+
+
+def _known(code: str) -> str:
+    language = code.partition("-")[0]
+    return language if language in LANGUAGES else ENGLISH
 
 
 def current_language() -> str:
@@ -53,7 +62,7 @@ def current_language() -> str:
 @contextmanager
 def use_language(code: str) -> Iterator[None]:
     """Answer in this language meanwhile."""
-    token = _language.set(code if code in LANGUAGES else ENGLISH)
+    token = _language.set(_known(code))
     try:
         yield
     finally:

@@ -105,9 +105,7 @@ async def _account(request: Request) -> User:
         raise SignedOutError(NOT_SIGNED_IN)
     if request.headers.get(RATER_HEADER, str(user.id)) != str(user.id):
         raise SignedOutError("Somebody else is signed in here now: sign in and go on where you were.")
-    set_language(
-        request.headers.get("accept-language", ENGLISH)
-    )  # that of the page; of a program it may be any
+    set_language(request.headers.get("accept-language", ENGLISH))  # that of the page
     return user
 
 

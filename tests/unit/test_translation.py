@@ -23,7 +23,14 @@ from annotation.locale.update import (
     to_po,
 )
 from annotation.translation import CATALOGUES, _, ngettext
-from kpdemo.translation import ENGLISH, LANGUAGES, use_language, write_decimal
+from kpdemo.translation import (
+    ENGLISH,
+    LANGUAGES,
+    current_language,
+    html_language,
+    use_language,
+    write_decimal,
+)
 
 CODES = [code for code in LANGUAGES if code != ENGLISH]
 
@@ -62,6 +69,12 @@ def test_what_gettext_reads_is_made_of_what_translators_write(code):
     messages = CATALOGUES.messages(code)
     assert len(messages) == sum(1 for message in catalogue if message.id)
     assert messages["Close"] == catalogue["Close"].string
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_the_language_of_a_page_is_that_of_its_requests(code):
+    with use_language(html_language(code)):
+        assert current_language() == code
 
 
 def test_counts_and_decimals_are_written_as_the_language_does():
