@@ -96,6 +96,16 @@ def _lines_of(error: BaseException) -> Iterator[str]:
         current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
 
 
+class _StderrHandler(logging.Handler):
+    """Writes to what stderr is when something is said, also where it was turned elsewhere since."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            print(self.format(record), file=sys.stderr, flush=True)
+        except (OSError, ValueError):  # nobody is there to read it
+            self.handleError(record)
+
+
 def set_up_logs(*, as_json: bool, level: str) -> None:
     """Write every log of this process to stderr.
 
@@ -103,7 +113,7 @@ def set_up_logs(*, as_json: bool, level: str) -> None:
         as_json: one JSON object a line.
         level: "info" has a line for each request; "warning" and "error" have what went wrong.
     """
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _StderrHandler()
     handler.setFormatter(LogFormatter(as_json=as_json))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.captureWarnings(as_json)

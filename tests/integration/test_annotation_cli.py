@@ -68,6 +68,7 @@ def test_a_project_goes_from_its_making_to_its_deletion(call, tmp_path):
         "may_revise": False,
         "lease_minutes": 45,
         "most_per_rater": 40,
+        "repeat_percent": 0,
         "consent": "Take part?",
         "scale_words": "",
     }

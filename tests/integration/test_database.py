@@ -259,8 +259,8 @@ def test_readers_do_not_wait_for_a_writer(database):
 @pytest.mark.parametrize(
     ("statement", "rule"),
     [
-        ("UPDATE ratings SET quarters = -1", "quarters_on_scale"),
-        ("UPDATE ratings SET quarters = 17", "quarters_on_scale"),
+        ("UPDATE ratings SET quarters = -1", "off the scale"),
+        ("UPDATE ratings SET quarters = 17", "off the scale"),
         ("UPDATE pairs SET open_slots = open_slots - 2", "no_slot_given_twice"),
         ("UPDATE assignments SET state = 'held', lease_expires_at = NULL", "held_has_lease"),
         (

@@ -39,7 +39,7 @@ SAME = (
     *("--grades", "0-4/0.25"),
     *("--step", ".25", "--guidelines", "guide.md", "--seed", "20140301", "--order", "random", "--revise"),
     *("--lease", "30", "--most-per-rater", "40", "--consent", "consent.md"),
-    *("--scale", "scale.txt"),
+    *("--scale", "scale.txt", "--language", "en"),
 )
 CHANGES: list[tuple[str, tuple[str, ...], object, str]] = [
     ("name", ("--name", "Old  news"), "Old news", "name: News → Old news"),
@@ -52,6 +52,7 @@ CHANGES: list[tuple[str, tuple[str, ...], object, str]] = [
     ("threshold", ("--threshold", "1.5"), Decimal("1.5"), "threshold: 1 → 1.5"),
     ("average", ("--average", "median"), "median", "gold grade without a decision: mean → median"),
     ("repeat_percent", ("--repeats", "10"), 10, "percentage of repeat pairs: 0 → 10"),
+    ("language", ("--language", "de"), "de", "language of the raters' pages: en → de"),
     ("step", ("--step", "0.5"), Decimal("0.5"), "step: 0.25 → 0.5"),
     ("is_random", ("--order", "file"), False, "order: random → as imported"),
     ("seed", ("--seed", "0"), 0, "seed: 20140301 → 0"),

@@ -60,6 +60,7 @@ class Tree(HTMLParser):
 class Request:
     username: str | None
     query_params: dict[str, str] = field(default_factory=dict)
+    cookies: dict[str, str] = field(default_factory=dict)
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +14,6 @@ from annotation.types import ProjectSettings
 from kpdemo.command import call_problem, fail
 from tests.commands import main as annotation_main
 
-ROOT = Path(__file__).parents[2]
 PROGRAMS = pytest.mark.parametrize(
     "program", [kpdemo.cli, annotation.cli, db.cli], ids=lambda cli: cli.PROGRAM
 )
@@ -96,8 +93,7 @@ def test_alone_a_program_prints_its_help_and_asked_its_version(program, capsys):
     assert run([]) == 0
     assert f"Usage: {program.PROGRAM} [OPTIONS] COMMAND" in capsys.readouterr().out
     assert run(["--version"]) == 0
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert capsys.readouterr().out == f"kpdemo {project['version']}\n"
+    assert capsys.readouterr().out == f"kpdemo {kpdemo.__version__}\n"
 
 
 @PROGRAMS

@@ -62,7 +62,7 @@ def test_each_language_counts_apart_and_the_average_by_documents():
 
 
 @pytest.mark.parametrize("measured", [measure_languages, with_and_without])
-def test_the_language_of_most_documents_is_for_measuring_and_no_model_is_told(measured):
+def test_the_language_of_most_documents_is_for_measuring_and_no_model_is_told_it(measured):
     class Listening(Helped):
         def predict_with_passages(self, documents, **options):
             told.extend(document.language for document in documents)
@@ -72,7 +72,7 @@ def test_the_language_of_most_documents_is_for_measuring_and_no_model_is_told(me
     english = Document("We compare the kernels of graphs with those of trees.", keyphrases=("kernels",))
     german = Document("Wir vergleichen die Kerne von Graphen mit denen von Bäumen.", keyphrases=("Kerne",))
     found = measured([english, german, english, FRENCH], Listening(), lambda count: None)
-    assert told == ["", "", "", "fr"]
+    assert told == ["en", "de", "en", "fr"]  # each as it reads by itself, also the German one among English
     assert found["languages"].keys() == {"en", "fr"}
 
 
