@@ -167,7 +167,6 @@ def test_the_best_keyphrases_have_names_that_do_not_overlap(drawn):
     assert chart.evaluate(OVERLAPPING) == []
 
 
-@pytest.mark.slow
 def test_no_name_leaves_the_frame(page, space_address):
     open_page(page, space_address)
     choose_model(page, "cornered –")
@@ -220,7 +219,6 @@ def test_the_legend_hides_a_kind_and_shows_it_again(drawn):
     expect(shown).to_have_count(3)
 
 
-@pytest.mark.slow
 def test_a_model_with_one_space_has_one_map_and_a_model_without_vectors_is_explained(space):
     draw(space, "extractor", "reranker")
     space.get_by_role("tab", name="Keyphrases").click()
@@ -238,7 +236,6 @@ def test_a_model_with_one_space_has_one_map_and_a_model_without_vectors_is_expla
     expect(space.locator(CHART.format("extractor"))).to_be_visible()  # the last map stays, if it is wanted
 
 
-@pytest.mark.slow
 def test_a_map_that_takes_long_says_how_far_it_is_and_can_be_stopped(page, serve):
     class Held(MappedPredictor):
         def vectors(self, document, **options):
@@ -259,7 +256,6 @@ def test_a_map_that_takes_long_says_how_far_it_is_and_can_be_stopped(page, serve
     draw(page, "extractor")
 
 
-@pytest.mark.slow
 def test_without_a_text_the_page_says_what_to_do_and_markup_in_one_stays_text_in_the_chart(space):
     space.get_by_role("tab", name="Keyphrases").click()
     write(space, "")
@@ -293,7 +289,6 @@ def test_everybody_can_read_the_map(drawn, scheme):
         assert serious_violations(drawn, "#space-extractor") == []
 
 
-@pytest.mark.slow
 def test_a_phone_shows_the_map_without_scrolling_sideways(browser, space_address):
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
     context.set_default_timeout(PATIENCE)
