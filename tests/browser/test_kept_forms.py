@@ -79,7 +79,6 @@ def kept(page: Page) -> list[str]:
     return page.evaluate("Object.keys(sessionStorage).filter((key) => key.startsWith('kpdemo-kept'))")
 
 
-@pytest.mark.slow
 def test_an_edited_text_is_there_again_and_accepted_as_it_was_edited(site, browser, project):
     write(site, project, "a boat on its way", "gulls at noon")
     page = site.page(browser, "eda", f"/annotate/review?project={project}")
@@ -164,7 +163,6 @@ def test_a_new_project_is_there_again_until_it_is_made(site, browser, project, u
     assert kept(page) == []
 
 
-@pytest.mark.slow
 def test_what_is_typed_while_settings_are_saved_is_not_taken_for_saved(site, browser, project):
     page = site.page(browser, "root", f"/annotate/project?project={project}&tab=settings")
     guidelines, services = page.get_by_label("Guidelines in Markdown"), site.services
@@ -189,7 +187,6 @@ def test_what_is_typed_while_settings_are_saved_is_not_taken_for_saved(site, bro
     expect(page.get_by_label("Time limit per pair (minutes)")).to_have_value("77")
 
 
-@pytest.mark.slow
 def test_an_edit_outlives_choosing_from_the_queue_itself_or_one_that_is_settled(site, browser, project):
     write(site, project, "a boat on its way", "gulls at noon")
     page = site.page(browser, "eda", f"/annotate/review?project={project}")
@@ -225,7 +222,6 @@ def test_an_edit_is_kept_on_when_another_text_could_not_be_shown(site, browser, 
     page.wait_for_function("Object.keys(sessionStorage).some((key) => key.startsWith('kpdemo-kept'))")
 
 
-@pytest.mark.slow
 def test_a_link_leads_to_its_tab_and_its_type_though_something_is_kept(site, browser, project):
     there = f"{site.address}/annotate/project?project={project}"
     page = site.page(browser, "root", f"/annotate/project?project={project}&tab=settings")
@@ -273,7 +269,6 @@ def test_signing_out_leaves_nothing_typed_to_the_next_one(site, browser):
     expect(page.locator("#new-kept")).to_be_hidden()
 
 
-@pytest.mark.slow
 def test_a_known_grade_is_there_again_when_its_pair_is_chosen_again(site, browser, project):
     known = KnownPair(NewPair("t1", TYPE, "The cat sleeps.", "a sleeping cat"), Decimal(4))
     other = KnownPair(NewPair("t2", TYPE, "The dog sleeps.", "a sleeping dog"), Decimal(1))

@@ -543,7 +543,6 @@ def test_phrases_of_ones_own_are_ranked_alone_or_first_and_a_long_text_waits_for
     assert Counting.read == before
 
 
-@pytest.mark.slow
 def test_a_model_that_has_no_style_and_compares_nothing_says_so(counted):
     predict(counted, GRAPHS)
     open_options(counted)
@@ -784,7 +783,6 @@ def test_the_bar_of_files_hides_nothing_that_is_said_beside_it(page, serve, widt
     expect(page.locator("#files-result").get_by_role("alert")).to_contain_text("Stopped")
 
 
-@pytest.mark.slow
 def test_a_short_text_is_read_while_others_wait_for_long_ones(browser, serve):
     Waiting.go.clear()
     address = serve(app.AppContext(MODELS, load, load_apart=lambda name: Waiting()))

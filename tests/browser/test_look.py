@@ -277,7 +277,6 @@ BROKEN_WORDS = """root => {
 }"""
 
 
-@pytest.mark.slow
 def test_beside_long_names_no_word_of_ours_is_broken(site, browser, unused):
     project = site.services.projects.create(
         ProjectSettings(unused, types=("sentence2phrase",), consent="Yes?")

@@ -56,7 +56,6 @@ def upload(page: Page, name: str, content: str) -> None:
     choose_files(page.locator("#import-file"), (name, content.encode()))
 
 
-@pytest.mark.slow
 def test_settings_say_that_more_raters_flag_more_pairs_and_can_do_without_adjudication(
     project, site, browser
 ):
@@ -174,7 +173,6 @@ def test_columns_are_guessed_shown_and_assigned_before_the_import(site, browser,
     watch.check()
 
 
-@pytest.mark.slow
 def test_an_export_of_another_tool_is_shown_as_its_pairs_and_imported(site, browser, project):
     page = site.page(browser, "root", PROJECT.format(project, "pairs"))
     task = {
@@ -240,7 +238,6 @@ def test_events_and_exports_are_fresh_whenever_their_tab_is_chosen(site, browser
     expect(page.locator("#export-earlier tbody tr")).to_have_count(2)  # without a Refresh
 
 
-@pytest.mark.slow
 def test_what_is_exported_is_what_is_chosen_even_before_the_page_says_so(site, browser, project):
     page = site.page(browser, "root", PROJECT.format(project, "gold"))
     page.get_by_label("Leave them out").check()
@@ -364,7 +361,6 @@ def test_roles_are_given_and_taken(site, browser, project):
     expect(page.locator("#project-events tbody tr").first).to_contain_text(re.compile(r"today \d\d:\d\d"))
 
 
-@pytest.mark.slow
 def test_who_leads_alone_grades_without_a_detour(site, browser, project):
     site.services.projects.remove_member(project, "Ana", Role.RATER)
     page = site.page(browser, "root", PROJECT.format(project, "pairs"))
@@ -377,7 +373,6 @@ def test_who_leads_alone_grades_without_a_detour(site, browser, project):
     expect(page.locator("#rate-work")).to_be_visible()
 
 
-@pytest.mark.slow
 def test_a_leader_of_a_project_revokes_a_link(site, browser, project):
     site.services.projects.add_member(project, "Ben", Role.ADMINISTRATOR)
     page = site.page(browser, "Ben", PROJECT.format(project, "members"))
@@ -427,7 +422,6 @@ def test_what_raters_said_is_read_as_text_and_saved(site, browser, project):
     assert page.evaluate(DOUBLED) == []
 
 
-@pytest.mark.slow
 def test_a_withdrawn_pair_is_given_to_nobody_and_the_grade_of_who_had_it_is_kept(site, browser, project):
     services, ana = site.services, site.services.accounts.user("Ana").id
     rating = site.page(browser, "Ana", f"/annotate/rate?project={project}")
@@ -583,7 +577,6 @@ def test_fifty_projects_are_listed_soon_enough(site, browser):
     expect(page.locator("#home-projects li.project")).to_have_count(50)
 
 
-@pytest.mark.slow
 def test_an_arabic_name_stands_under_its_heading(site, browser, unused):
     name = site.add_user(f"أمينة {unused}", is_administrator=True)
     project = site.services.projects.create(ProjectSettings(unused, types=("a2b",)), created_by=name)
@@ -592,7 +585,6 @@ def test_an_arabic_name_stands_under_its_heading(site, browser, unused):
     assert cell.evaluate("e => [e.matches(':dir(rtl)'), getComputedStyle(e).textAlign]") == [True, "left"]
 
 
-@pytest.mark.slow
 def test_a_genre_is_not_broken_where_the_page_is_zoomed(site, browser, project):
     pairs = [NewPair("e", "sentence2phrase", "It rains.", "rain", genre="everyday")]
     site.services.importing.import_pairs(project, pairs)

@@ -457,7 +457,6 @@ def test_two_tabs_of_one_rater_show_the_same_pair_and_grade_each_once(open_desk)
 
 
 @pytest.mark.parametrize("is_asleep", [False, True])
-@pytest.mark.slow
 def test_a_grade_that_a_tab_could_not_send_gives_way_to_a_newer_one(open_desk, is_asleep):
     desk = open_desk()
     first = desk.open()
@@ -491,7 +490,6 @@ def test_a_grade_that_a_tab_could_not_send_gives_way_to_a_newer_one(open_desk, i
     assert desk.grades() == {"late train 1": 4}
 
 
-@pytest.mark.slow
 def test_an_answer_that_is_looked_at_while_another_tab_gives_a_newer_one_goes_from_the_page(open_desk):
     desk = open_desk()
     first = desk.open()
@@ -512,7 +510,6 @@ def test_an_answer_that_is_looked_at_while_another_tab_gives_a_newer_one_goes_fr
     assert desk.grades() == {"late train 1": 4, "late train 2": 2}
 
 
-@pytest.mark.slow
 def test_training_goes_on_in_a_tab_whose_answer_another_one_sent(open_desk):
     desk = open_desk()
     known = [
@@ -537,7 +534,6 @@ def test_training_goes_on_in_a_tab_whose_answer_another_one_sent(open_desk):
     expect(first.locator("#rate-feedback")).to_contain_text("You gave 0, exactly as expected.")
 
 
-@pytest.mark.slow
 def test_keys_for_a_pair_that_another_tab_took_away_grade_no_other_and_the_count_follows(open_desk):
     desk = open_desk(6)
     first = desk.open()
@@ -823,7 +819,6 @@ def test_a_project_may_have_whole_steps_and_grades_that_are_final(open_desk):
     assert desk.grades() == {"late train 1": 1, "late train 2": 2}
 
 
-@pytest.mark.slow
 def test_a_paused_rater_is_told_on_the_card_and_finds_the_answers_to_look_at(open_desk):
     desk = open_desk(guidelines="Be kind.\n\n" * 40)
     page = desk.open()
@@ -956,7 +951,6 @@ def refuse_comments(page: Page) -> None:
     page.route("**/comment", lambda route: route.fulfill(status=409, json=answer))
 
 
-@pytest.mark.slow
 def test_a_comment_that_was_refused_stays_typed_and_can_be_saved_again(open_desk):
     desk = open_desk()
     page = desk.open()

@@ -197,7 +197,6 @@ def test_what_was_typed_into_a_form_outlives_the_session(browser: Browser, site:
     expect(said).to_contain_text("Saved")
 
 
-@pytest.mark.slow
 def test_the_end_of_a_session_is_told_of_a_file_too(browser: Browser, site: Site, unused: str):
     name = site.add_user(unused, is_administrator=True).name
     project = site.services.projects.create(ProjectSettings(unused))

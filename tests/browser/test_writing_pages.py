@@ -216,7 +216,6 @@ def test_on_a_phone_the_bar_hides_neither_the_field_nor_its_size(site, browser, 
     assert bar.evaluate("e => getComputedStyle(e).position") == "static"
 
 
-@pytest.mark.slow
 def test_a_text_that_waits_in_one_tab_outlives_what_is_saved_in_another(site, browser, project):
     page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
     expect(page.locator("#write-text")).to_have_value("")
@@ -237,7 +236,6 @@ def test_a_text_that_waits_in_one_tab_outlives_what_is_saved_in_another(site, br
     expect(page.locator("#write-notices")).to_be_empty()
 
 
-@pytest.mark.slow
 def test_a_text_of_a_page_that_crashed_is_not_called_unsaved_once_it_is_submitted(site, browser, project):
     page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
     expect(page.locator("#write-left")).to_contain_text("Ferry")
@@ -284,7 +282,6 @@ def test_what_is_not_sent_yet_is_told_and_nothing_can_be_typed_meanwhile(site, b
         expect(page.locator("#write-notices")).to_be_empty()
 
 
-@pytest.mark.slow
 def test_a_text_that_was_not_saved_is_told_when_its_item_has_gone(site, browser, project):
     writing, wes = site.services.writing, site.services.accounts.user("wes").id
     task = writing.desk(project.id, wes).task
@@ -387,7 +384,6 @@ def test_who_cannot_rewrite_is_told_why_and_without_a_session_signs_in(site, bro
     page.wait_for_url("**/sign-in?next=*")
 
 
-@pytest.mark.slow
 def test_both_axes_of_the_grades_are_read_in_the_dark(site, browser, project):
     services, ana = site.services, site.services.accounts.user("ana").id
     services.projects.update(project.id, replace(project.settings, raters_per_pair=1))
