@@ -66,6 +66,16 @@ WAKE = """async () => {
   await new Promise((done) => setTimeout(done, 600));
   return [{ __type__: 'update', interactive: true }];
 }"""
+LOOK_BEGINS = """() => {
+  window.importLooks = (window.importLooks ?? 0) + 1;
+  return [{ __type__: 'update', interactive: false }];
+}"""
+LOOK_ENDS = """async () => {
+  await new Promise((done) => setTimeout(done, 300));
+  window.importLooks -= 1;
+  return [{ __type__: 'update', interactive: window.importLooks === 0 }];
+}"""
+"""A file may be taken out and another put in while the first is still being looked at."""
 FORMATS_HTML = (
     "<details><summary>File formats</summary><ul>"
     "<li><b>TSV, CSV, XLSX, ODS</b>: best with a header of <code>id, type, left, right</code> and, if you "
@@ -212,16 +222,22 @@ def build_import_section(handlers: ImportHandlers) -> tuple[Filling, Any]:
         )
         run = gr.Button("Import", variant="primary", elem_id="import-run", scale=1, min_width=120)
     result = gr.HTML(empty_html(NOTHING_YET), elem_id="import-result")
-    upload.change(
-        handlers.look,
-        upload,
-        [look, columns, *assigned],
-        api_name="look_at_import",
-        show_progress="hidden",
-    )
+    _look_event(upload, run, handlers.look, [look, columns, *assigned])
     inputs = [upload, type, merges, *assigned]
     imported = import_event(run, handlers.import_file, inputs, [result, upload], "import_file")
     return Filling(handlers.show, [type, template], "show_import_types"), imported
+
+
+def _look_event(upload: gr.File, run: gr.Button, handler: Callable[..., Any], shown: Sequence[Any]) -> None:
+    """A look at a file that was just chosen.
+
+    *Import* rests meanwhile: the browser fills the choices of columns one after another, and a press
+    between two of them would send some of this file and some of the file before it.
+    """
+    quiet: dict[str, Any] = {"show_progress": "hidden", "trigger_mode": "multiple"}
+    begun = upload.change(None, None, run, js=LOOK_BEGINS, api_name="begin_look_at_import", **quiet)
+    looked = begun.then(handler, upload, [*shown], api_name="look_at_import", **quiet)
+    looked.then(None, None, run, js=LOOK_ENDS, api_name="end_look_at_import", **quiet)
 
 
 def look_html(name: str, look: FirstLook) -> str:

@@ -200,15 +200,27 @@ CLICK_ONCE_MORE = """run => new MutationObserver((_, watching) => {
 def test_a_bad_row_is_one_sentence_and_nothing_is_imported_or_lost(site, browser, project):
     page = site.page(browser, "root", PROJECT.format(project, "pairs"))
     upload(page, "new.tsv", TSV.replace("2\tsentence2phrase\tIt rains.", "2\tsentence2phrase\t"))
-    page.get_by_role("button", name="Import", exact=True).press("Enter")
+    run = page.get_by_role("button", name="Import", exact=True)
+    expect(page.locator("#import-look")).to_contain_text("new.tsv looks like a table")
+    expect(run).to_be_enabled()
+    run.press("Enter")
     expect(page.locator("#import-result .note")).to_contain_text("new.tsv, line 3, field 'left'")
-    expect(page.get_by_role("button", name="Import", exact=True)).to_be_focused()  # it rested
+    expect(run).to_be_focused()  # it rested
     expect(page.get_by_role("alert")).to_contain_text("Nothing was imported.")
     assert site.services.projects.counts(project).pairs == 12
     expect(page.locator("#import-file")).to_contain_text("new")
     page.locator("#import-file").get_by_label("Clear").click()
-    upload(page, "mended.tsv", TSV.replace("1\t", "a\t").replace("2\tsent", "b\tsent"))
-    run = page.get_by_role("button", name="Import", exact=True)
+    expect(run).to_be_enabled()
+    held: list[Route] = []
+    page.route("**/queue/join*", lambda route: held.append(route))
+    other_names = "pair_ID\ttype\tsentence1\tsentence2\tgenre"
+    rows = TSV.replace("1\t", "a\t").replace("2\tsent", "b\tsent").partition("\n")[2]
+    with page.expect_request("**/queue/join*"):
+        upload(page, "mended.tsv", f"{other_names}\n{rows}")
+    expect(run).to_be_disabled()  # until it is known what its columns are
+    for route in held:
+        route.continue_()
+    page.unroute("**/queue/join*")
     run.evaluate(CLICK_ONCE_MORE)
     run.click()
     expect(page.locator("#import-result")).to_contain_text("Imported 2 pairs and 0 ratings.")
