@@ -14,11 +14,12 @@ from sqlalchemy.orm import Session
 
 from annotation.errors import NotFoundError, ScoreFileError, SettingsError
 from annotation.files.scores import GoldPair, Key, gold_digest
+from annotation.scale import Scale
 from annotation.scoring import Estimate
 from annotation.services.agreement import project_version
 from annotation.services.audit import record
 from annotation.services.gold import pairs_with_grades, standing_in
-from annotation.services.project_rows import IN_USE, as_project, find_project
+from annotation.services.project_rows import IN_USE, as_project, find_project, scale_of
 from annotation.services.transactions import insert_rows
 from annotation.services.users import id_of
 from annotation.system_report import (
@@ -332,6 +333,15 @@ class SystemService:
         self._grading: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
         self._own: tuple[int, str, Gold] | None = None
         self._boards: OrderedDict[tuple[GoldVersion, tuple[Entry, ...]], Board] = OrderedDict()
+
+    def scale(self, project_id: int) -> Scale:
+        """The project's.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        with self._database.reading() as session:
+            return scale_of(find_project(session, project_id))
 
     def own_gold(self, project_id: int) -> Gold:
         """The project's pairs that have a gold grade now, in the order of import.
