@@ -154,6 +154,7 @@ def test_columns_are_guessed_shown_and_assigned_before_the_import(site, browser,
     expect(page.locator("#import-look")).to_contain_text("sick.csv looks like a table with a header.")
     expect(page.get_by_role("region", name="First rows of the file")).to_contain_text("a snowy night")
     columns = page.locator("#import-columns")
+    expect(page.get_by_role("button", name="Import", exact=True)).to_be_enabled()  # all choices are there
     expect(columns.get_by_label("Left item")).to_have_value("sentence_a")
     for field, name in (("Right item", "summary"), ("Id", "number")):
         columns.get_by_label(field, exact=True).fill(name)
