@@ -120,7 +120,13 @@ def launch_browser(path: str) -> Browser:
     UNTIL_NO_BROWSER.callback(launch_browser.cache_clear)
     browser = UNTIL_NO_BROWSER.enter_context(sync_playwright()).chromium.launch(
         executable_path=path,
-        args=["--no-sandbox", "--disable-dev-shm-usage"],  # containers: root, and a small /dev/shm
+        args=[
+            *("--no-sandbox", "--disable-dev-shm-usage"),  # containers: root, and a small /dev/shm
+            *(
+                "--process-per-site",
+                "--renderer-process-limit=1",
+            ),  # to start one costs as much as a small page
+        ],
     )
     UNTIL_NO_BROWSER.callback(browser.close)
     return browser

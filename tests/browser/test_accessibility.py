@@ -58,6 +58,8 @@ PAGES = {
 }
 """Where each page is, and what is there once it is drawn."""
 WITHOUT_SESSION = ("sign-in", "invitation", "used link")
+MOST_SEEN = ("home", "adjudicate", "agreement", "pairs", "gold", "invitation")
+"""Looked at by `make test` too."""
 
 
 def pairs() -> Iterator[NewPair]:
@@ -124,7 +126,9 @@ def is_dark(page: Page) -> bool:
     return page.evaluate("!!document.querySelector('body.dark, [data-theme=dark]')")
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in MOST_SEEN else pytest.mark.slow) for name in PAGES]
+)
 def test_axe_finds_nothing_serious_in_light_and_dark(site, places, tabs, name):
     page = tabs[name in WITHOUT_SESSION]
     path, shown = PAGES[name]

@@ -145,6 +145,7 @@ def test_without_a_session_a_decision_signs_in_and_is_still_there(bench):
     one.watch.complaints.clear()  # the browser notes the refused answer
 
 
+@pytest.mark.slow
 def test_where_there_is_nothing_to_decide_no_form_waits_for_a_decision(bench):
     one = bench(
         disagreements([("The ferry was late.", "late ferry", "1", "1"), ("It rains.", "rain", "0", "4")])
@@ -201,6 +202,7 @@ def test_the_keyboard_decides_a_whole_queue_and_the_save_key_leads_to_what_is_mi
     assert len(desk.queue(Which.DECIDED)) == 3
 
 
+@pytest.mark.slow
 def test_save_is_in_view_under_long_texts_and_no_word_of_the_scale_is_broken(bench):
     page = bench(disagreements([(LONG, LONG, "0", "4")])).open()
     save, note = page.locator("#adjudicate-save"), page.locator("#adjudicate-note")
@@ -362,6 +364,7 @@ def test_new_work_on_an_empty_queue_is_opened_on_asking(bench):
     heading(page, "p1")
 
 
+@pytest.mark.slow
 def test_news_that_no_longer_hold_go(bench):
     desk = bench(2)
     adjudication, project = desk.site.services.adjudication, desk.project
@@ -432,6 +435,7 @@ def test_raters_and_strangers_see_no_pair(bench):
         assert "late ferry" not in page.content()
 
 
+@pytest.mark.slow
 def test_any_text_is_shown_as_it_is_and_equal_grades_are_stacked(bench):
     desk = bench(disagreements([*AWKWARD, ("The ferry was late.", "late", "0", "4", "4")]))
     page = desk.open()

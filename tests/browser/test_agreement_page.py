@@ -193,6 +193,7 @@ def printed(dark):
     dark.set_viewport_size({"width": 1280, "height": 900})
 
 
+@pytest.mark.slow
 def test_paper_is_light_and_has_everything_but_the_controls(printed):
     expect(printed.locator("body.dark")).to_have_count(0)
     for control in ("#page-theme", "#agreement-refresh", "#agreement-width", "[data-save]"):
@@ -210,6 +211,7 @@ def test_every_control_has_a_name_and_no_id_comes_twice(shown):
     assert set(shown.evaluate(DOUBLED)) <= {drawing}
 
 
+@pytest.mark.slow
 def test_an_adjudicator_on_a_phone_reads_numbers_and_goes_on_to_adjudicate(adjudicator, project):
     assert adjudicator.evaluate(WIDTH) <= 390
     for chart in adjudicator.locator("#agreement-page .js-plotly-plot").all():

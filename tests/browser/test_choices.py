@@ -85,6 +85,7 @@ def test_the_last_of_quick_choices_is_shown_and_none_is_asked_for_twice(review, 
     assert slow.asked[2:] == [TEXTS[1]]
 
 
+@pytest.mark.slow
 def test_the_last_choice_is_shown_though_an_earlier_one_is_refused(review, slow):
     slow.refuses.append(TEXTS[1])
     choose(review, 1, 2)
@@ -92,6 +93,7 @@ def test_the_last_choice_is_shown_though_an_earlier_one_is_refused(review, slow)
     check_shown(review, 2)
 
 
+@pytest.mark.slow
 def test_what_was_refused_can_be_chosen_again(review, slow):
     slow.may_answer.set()
     slow.refuses.append(TEXTS[1])
@@ -103,6 +105,7 @@ def test_what_was_refused_can_be_chosen_again(review, slow):
     assert slow.asked == [TEXTS[1]] * 2
 
 
+@pytest.mark.slow
 def test_a_choice_by_keys_is_asked_for_once_and_leaving_the_list_asks_for_nothing(review, slow):
     slow.may_answer.set()
     queue = review.locator("#review-queue input")

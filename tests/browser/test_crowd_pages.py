@@ -99,6 +99,7 @@ def test_a_worker_goes_from_the_link_to_the_code(site, browser, project, scheme,
     assert code in saved.value.path().read_text(encoding="utf-8-sig")
 
 
+@pytest.mark.slow
 def test_who_fails_the_training_for_good_gets_the_other_code_and_no_further_try(site, browser, project):
     page = site.context(browser).new_page()
     page.goto(f"{share(site, project)}?workerId=A1&hitId=h&assignmentId=a")
@@ -121,6 +122,7 @@ def test_who_fails_the_training_for_good_gets_the_other_code_and_no_further_try(
     expect(page.locator("#rate-code code")).to_have_text("SORRY")
 
 
+@pytest.mark.slow
 def test_a_class_comes_by_name_and_a_full_link_says_so(site, browser, project):
     address = share(site, project, most=1)
     page = site.context(browser).new_page()

@@ -72,6 +72,7 @@ def test_the_next_step_is_said_first_and_a_refusal_leaves_the_files_chosen_until
         expect(fresh.locator(f"#evaluate-{name}")).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_the_convention_chooses_the_table_and_the_figures_can_be_kept(fresh, chosen):
     open_tab(fresh)
     upload(fresh, "gold", chosen / "gold.jsonl")
@@ -118,6 +119,7 @@ def test_the_convention_chooses_the_table_and_the_figures_can_be_kept(fresh, cho
     assert serious_violations(fresh, "#evaluate-result") == []
 
 
+@pytest.mark.slow
 def test_other_numbers_of_predictions_are_asked_for_in_a_fold_and_a_wrong_one_keeps_the_figures(
     fresh, chosen
 ):

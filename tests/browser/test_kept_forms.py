@@ -79,6 +79,7 @@ def kept(page: Page) -> list[str]:
     return page.evaluate("Object.keys(sessionStorage).filter((key) => key.startsWith('kpdemo-kept'))")
 
 
+@pytest.mark.slow
 def test_an_edited_text_is_there_again_and_accepted_as_it_was_edited(site, browser, project):
     write(site, project, "a boat on its way", "gulls at noon")
     page = site.page(browser, "eda", f"/annotate/review?project={project}")
@@ -163,6 +164,7 @@ def test_a_new_project_is_there_again_until_it_is_made(site, browser, project, u
     assert kept(page) == []
 
 
+@pytest.mark.slow
 def test_what_is_typed_while_settings_are_saved_is_not_taken_for_saved(site, browser, project):
     page = site.page(browser, "root", f"/annotate/project?project={project}&tab=settings")
     guidelines, services = page.get_by_label("Guidelines in Markdown"), site.services
@@ -187,6 +189,7 @@ def test_what_is_typed_while_settings_are_saved_is_not_taken_for_saved(site, bro
     expect(page.get_by_label("Time limit per pair (minutes)")).to_have_value("77")
 
 
+@pytest.mark.slow
 def test_an_edit_outlives_choosing_from_the_queue_itself_or_one_that_is_settled(site, browser, project):
     write(site, project, "a boat on its way", "gulls at noon")
     page = site.page(browser, "eda", f"/annotate/review?project={project}")
@@ -207,6 +210,7 @@ def test_an_edit_outlives_choosing_from_the_queue_itself_or_one_that_is_settled(
     expect(text).to_have_value("a boat leaving at noon")
 
 
+@pytest.mark.slow
 def test_an_edit_is_kept_on_when_another_text_could_not_be_shown(site, browser, project, monkeypatch):
     write(site, project, "a boat on its way", "gulls at noon")
     page = site.page(browser, "eda", f"/annotate/review?project={project}")
@@ -222,6 +226,7 @@ def test_an_edit_is_kept_on_when_another_text_could_not_be_shown(site, browser, 
     page.wait_for_function("Object.keys(sessionStorage).some((key) => key.startsWith('kpdemo-kept'))")
 
 
+@pytest.mark.slow
 def test_a_link_leads_to_its_tab_and_its_type_though_something_is_kept(site, browser, project):
     there = f"{site.address}/annotate/project?project={project}"
     page = site.page(browser, "root", f"/annotate/project?project={project}&tab=settings")

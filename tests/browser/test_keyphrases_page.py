@@ -156,6 +156,7 @@ def test_absent_keyphrases_stand_under_the_others_and_say_why_they_are_there(dem
 ODD = ("<img src=x onerror=alert(1)>${alert(2)}", "עיבוד שפה", "边界积分方程", "x" * 200)
 
 
+@pytest.mark.slow
 def test_absent_keyphrases_are_shown_whatever_the_model_gives_and_its_card_is_under_its_name(page, serve):
     models = {
         "default": Nested(absent=()),
@@ -352,6 +353,7 @@ def test_bad_input_is_one_sentence_and_nothing_is_lost(demo, body, sentence):
     expect(demo.locator("#predict-phrases")).to_be_visible()  # the last result stays, if it is wanted
 
 
+@pytest.mark.slow
 def test_a_refusal_folds_the_earlier_answer_once_and_goes_with_the_next_one(fresh):
     def ask(body: str, reason: str) -> None:
         write(fresh, body)
@@ -376,6 +378,7 @@ def test_a_refusal_folds_the_earlier_answer_once_and_goes_with_the_next_one(fres
     expect(fresh.locator("#predict-text")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_refusal_comes_into_sight_on_a_phone(narrow):
     write(narrow, "Entropy")
     narrow.locator("#predict-run").click()
@@ -394,6 +397,7 @@ def test_html_and_scripts_are_shown_and_not_run(demo):
     demo.wait_for_timeout(200)  # an alert would be a complaint
 
 
+@pytest.mark.slow
 def test_a_book_is_shown_whole_and_its_last_mark_is_found(demo):
     paragraph = "plain words and a surface current " * 40
     body = f"{paragraph}\n\n" * 180
@@ -521,6 +525,7 @@ def test_options_choose_from_what_was_read_also_of_a_long_text(counted):
         expect(page.locator("#predict-shell")).not_to_contain_text("--unsure")
 
 
+@pytest.mark.slow
 def test_phrases_of_ones_own_are_ranked_alone_or_first_and_a_long_text_waits_for_its_reader(counted):
     page, rows = counted, counted.locator("#predict-result ol.phrases > li > .phrase-row > .phrase")
     predict(page, GRAPHS)
@@ -543,6 +548,7 @@ def test_phrases_of_ones_own_are_ranked_alone_or_first_and_a_long_text_waits_for
     assert Counting.read == before
 
 
+@pytest.mark.slow
 def test_a_model_that_has_no_style_and_compares_nothing_says_so(counted):
     predict(counted, GRAPHS)
     open_options(counted)
@@ -615,6 +621,7 @@ def test_compare_needs_a_text(demo):
     expect_refusal(demo, "The text is empty", result="#compare-result")
 
 
+@pytest.mark.slow
 def test_no_columns_of_an_earlier_text_stay_or_come_late(fresh):
     columns, empty = fresh.locator(".compare-column"), fresh.locator("#compare-result .empty")
     write(fresh, BODY)
@@ -646,6 +653,7 @@ class Waiting(Nested):
         return super().predict(documents, top_k=top_k, threshold=threshold)
 
 
+@pytest.mark.slow
 def test_a_long_text_says_that_it_is_being_read_and_hides_what_was_said_before(page, serve):
     address = serve(app.AppContext(MODELS, load, load_apart=lambda name: Waiting()))
     open_page(page, address)
@@ -671,6 +679,7 @@ def test_a_long_text_says_that_it_is_being_read_and_hides_what_was_said_before(p
     expect(reading).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_leaving_a_page_that_its_server_has_not_answered_is_no_error(page, serve):
     def answer_late(route):
         page.wait_for_timeout(300)
@@ -718,6 +727,7 @@ def test_a_long_text_that_is_stopped_is_read_no_more_and_the_next_one_is(page, s
         expect(page.locator("#predict-result .refusal")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_files_and_a_comparison_can_be_stopped_and_keep_what_they_had(page, serve, tmp_path):
     def wait_until_begun():
         while not begun.is_file():
@@ -760,6 +770,7 @@ def test_files_and_a_comparison_can_be_stopped_and_keep_what_they_had(page, serv
 
 
 @pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_the_bar_of_files_hides_nothing_that_is_said_beside_it(page, serve, width):
     class Held(Nested):
         def predict(self, documents, **options):
@@ -825,6 +836,7 @@ def test_a_damaged_model_leaves_the_others_usable(page, serve):
 
 
 @pytest.mark.parametrize(("field", "key"), [("model", "Tab"), ("language", "Shift+Tab")])
+@pytest.mark.slow
 def test_the_list_of_a_field_closes_when_the_keyboard_leaves_it(demo, field, key):
     open_options(demo)
     box = demo.locator(f"#predict-{field} input")

@@ -137,6 +137,7 @@ def test_a_german_project_is_german_on_a_phone_from_consent_to_the_end(site, bro
     watch.check()
 
 
+@pytest.mark.slow
 def test_a_rater_may_choose_another_language_than_the_project(site, browser, project, unused):
     rater = site.add_user(f"{unused} rater")
     site.services.projects.add_member(project, rater.name, Role.RATER)

@@ -78,6 +78,7 @@ def add_system(page, told):
     expect(page.locator("#system-name input")).to_have_value("")
 
 
+@pytest.mark.slow
 def test_while_a_system_is_measured_no_other_is_asked_for_in_vain(site, browser, project, monkeypatch):
     page = site.page(browser, "root", f"/annotate/leaderboard?project={project.id}")
     go_on, own_gold = threading.Event(), site.services.systems.own_gold
@@ -100,6 +101,7 @@ def test_while_a_system_is_measured_no_other_is_asked_for_in_vain(site, browser,
     expect(name).to_have_value("")
 
 
+@pytest.mark.slow
 def test_another_gold_set_brings_its_systems_to_compare_and_to_remove(site, browser, project):
     systems = site.services.systems
     own = systems.own_gold(project.id)

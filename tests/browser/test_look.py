@@ -90,6 +90,7 @@ LINES_OF_WORDS = """root => [...root.querySelectorAll(".phrase")].flatMap(({ fir
   }))"""
 
 
+@pytest.mark.slow
 def test_compare_breaks_no_word_that_fits(page, serve):
     models = dict.fromkeys(("default", "indexer", "first", "tfidf", "multipartite"), "fixed phrases")
     phrases = (LONG_WORDS, "representationalism")
@@ -117,12 +118,14 @@ SHADES = """() => {
 }"""
 
 
+@pytest.mark.slow
 def test_a_wide_table_has_a_shade_where_it_goes_on(site, browser):
     page = site.page(browser, "root", viewport={"width": 390, "height": 844})
     # Two grounds move with the table and cover the two shades, which stay, where it ends.
     assert page.evaluate(SHADES) == [True, "local, local, scroll, scroll", "rgba(0, 0, 0, 0)"]
 
 
+@pytest.mark.slow
 def test_a_page_that_cannot_be_opened_says_why_and_opens_no_more(browser, site, monkeypatch):
     def unreachable(*_):
         raise UnreachableError("The database is locked; try again in a moment.")
@@ -142,6 +145,7 @@ def test_a_phone_gives_its_width_to_the_text(narrow):
     assert phrase["width"] >= 0.4 * table["width"]
 
 
+@pytest.mark.slow
 def test_marks_can_be_read_in_the_colours_of_the_reader_and_on_paper(demo):
     predict(demo, BODY, TITLE)
     text, mark = demo.locator("#predict-text"), demo.locator("#predict-text mark").first
@@ -161,6 +165,7 @@ def test_marks_can_be_read_in_the_colours_of_the_reader_and_on_paper(demo):
     demo.emulate_media(media="null")
 
 
+@pytest.mark.slow
 def test_less_motion_and_the_theme_of_the_system_hold_until_another_is_chosen(page, address):
     dark = "document.body.classList.contains('dark')"
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
@@ -277,6 +282,7 @@ BROKEN_WORDS = """root => {
 }"""
 
 
+@pytest.mark.slow
 def test_beside_long_names_no_word_of_ours_is_broken(site, browser, unused):
     project = site.services.projects.create(
         ProjectSettings(unused, types=("sentence2phrase",), consent="Yes?")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from playwright.sync_api import expect
 
 from annotation.relevance import JudgingOptions
@@ -86,6 +87,7 @@ def test_a_pasted_document_comes_back_as_an_ndcg_figure(site, browser, tmp_path)
     assert "integral equation" not in gold["keyphrases"]
 
 
+@pytest.mark.slow
 def test_the_ticks_follow_the_model_of_the_page_and_the_link_goes_with_what_was_sent(site, browser):
     page = site.context(browser).new_page()
     open_page(page, site.address)

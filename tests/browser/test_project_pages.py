@@ -154,6 +154,7 @@ def test_columns_are_guessed_shown_and_assigned_before_the_import(site, browser,
     expect(page.locator("#import-look")).to_contain_text("sick.csv looks like a table with a header.")
     expect(page.get_by_role("region", name="First rows of the file")).to_contain_text("a snowy night")
     columns = page.locator("#import-columns")
+    expect(page.get_by_role("button", name="Import", exact=True)).to_be_enabled()  # all choices are there
     expect(columns.get_by_label("Left item")).to_have_value("sentence_a")
     for field, name in (("Right item", "summary"), ("Id", "number")):
         columns.get_by_label(field, exact=True).fill(name)
@@ -250,6 +251,7 @@ def test_events_and_exports_are_fresh_whenever_their_tab_is_chosen(site, browser
     expect(page.locator("#export-earlier tbody tr")).to_have_count(2)  # without a Refresh
 
 
+@pytest.mark.slow
 def test_what_is_exported_is_what_is_chosen_even_before_the_page_says_so(site, browser, project):
     page = site.page(browser, "root", PROJECT.format(project, "gold"))
     page.get_by_label("Leave them out").check()
@@ -265,6 +267,7 @@ def test_what_is_exported_is_what_is_chosen_even_before_the_page_says_so(site, b
     assert done.options == ExportOptions(Format.CSV, Unfinished.LEAVE_OUT, RaterColumns.NONE, comments=True)
 
 
+@pytest.mark.slow
 def test_no_archive_is_said_to_be_written_once_the_session_has_ended(site, browser, project, unused):
     name = site.add_user(unused, is_administrator=True).name
     page = site.page(browser, name, PROJECT.format(project, "gold"))
@@ -307,6 +310,7 @@ def test_what_is_typed_stays_when_a_setting_is_refused(site, browser, project):
     assert site.services.projects.get(project).settings.most_per_rater is None
 
 
+@pytest.mark.slow
 def test_own_words_of_the_scale_are_refused_looked_at_and_saved(site, browser, project):
     page = site.page(
         browser, "root", PROJECT.format(project, "settings"), viewport={"width": 390, "height": 844}
@@ -373,6 +377,7 @@ def test_roles_are_given_and_taken(site, browser, project):
     expect(page.locator("#project-events tbody tr").first).to_contain_text(re.compile(r"today \d\d:\d\d"))
 
 
+@pytest.mark.slow
 def test_who_leads_alone_grades_without_a_detour(site, browser, project):
     site.services.projects.remove_member(project, "Ana", Role.RATER)
     page = site.page(browser, "root", PROJECT.format(project, "pairs"))
@@ -385,6 +390,7 @@ def test_who_leads_alone_grades_without_a_detour(site, browser, project):
     expect(page.locator("#rate-work")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_leader_of_a_project_revokes_a_link(site, browser, project):
     site.services.projects.add_member(project, "Ben", Role.ADMINISTRATOR)
     page = site.page(browser, "Ben", PROJECT.format(project, "members"))
@@ -531,6 +537,7 @@ def test_a_rater_finds_the_door_closed_and_only_his_own_pages(site, browser, pro
     assert links == ["Rate"]
 
 
+@pytest.mark.slow
 def test_the_public_page_leads_to_annotation_and_signing_out_to_the_sign_in(site, browser):
     page = site.context(browser, "root").new_page()
     open_page(page, site.address)
@@ -546,6 +553,7 @@ def test_the_public_page_leads_to_annotation_and_signing_out_to_the_sign_in(site
 @pytest.mark.parametrize(
     ("scheme", "width"), [("dark", 390), pytest.param("light", 1280, marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_every_part_can_be_read_and_has_a_name(site, browser, project, unused, scheme, width):
     evil = ProjectSettings(f"{unused} {EVIL}"[:120], types=("title2abstract",), guidelines=EVIL)
     root = site.services.accounts.user("root")
@@ -579,6 +587,7 @@ def test_every_part_can_be_read_and_has_a_name(site, browser, project, unused, s
     watch.check()
 
 
+@pytest.mark.slow
 def test_fifty_projects_are_listed_soon_enough(site, browser):
     names = {project.name for project in site.services.projects.list()}
     root = site.services.accounts.user("root")
@@ -589,6 +598,7 @@ def test_fifty_projects_are_listed_soon_enough(site, browser):
     expect(page.locator("#home-projects li.project")).to_have_count(50)
 
 
+@pytest.mark.slow
 def test_an_arabic_name_stands_under_its_heading(site, browser, unused):
     name = site.add_user(f"أمينة {unused}", is_administrator=True)
     project = site.services.projects.create(ProjectSettings(unused, types=("a2b",)), created_by=name)
@@ -597,6 +607,7 @@ def test_an_arabic_name_stands_under_its_heading(site, browser, unused):
     assert cell.evaluate("e => [e.matches(':dir(rtl)'), getComputedStyle(e).textAlign]") == [True, "left"]
 
 
+@pytest.mark.slow
 def test_a_genre_is_not_broken_where_the_page_is_zoomed(site, browser, project):
     pairs = [NewPair("e", "sentence2phrase", "It rains.", "rain", genre="everyday")]
     site.services.importing.import_pairs(project, pairs)
@@ -621,6 +632,7 @@ def test_a_genre_is_not_broken_where_the_page_is_zoomed(site, browser, project):
         ("/annotate/users", {"": ("#users-add", "#users-added")}),
     ],
 )
+@pytest.mark.slow
 def test_a_form_stays_in_view_until_it_is_answered(site, browser, project, path, forms):
     page = site.page(browser, "root", path.format(project))
     busy = page.locator("[data-testid=status-tracker].translucent:visible")

@@ -106,6 +106,7 @@ def test_a_rater_fails_tries_again_passes_and_works(site, browser, project):
     watch.check()
 
 
+@pytest.mark.slow
 def test_another_attempt_begins_without_the_grades_of_the_last_one(site, browser, project):
     known = KnownPair(NewPair("t1", TYPE, "The cat sleeps.", "a sleeping cat"), Decimal(4))
     site.services.known_pairs.import_training(project, [known])

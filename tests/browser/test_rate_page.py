@@ -134,6 +134,7 @@ def sign_in(page: Page, user: User) -> None:
     page.keyboard.press("Enter")
 
 
+@pytest.mark.slow
 def test_keys_typed_while_no_pair_is_shown_grade_none_that_comes_later(open_desk):
     desk = open_desk(8)
     page = desk.open()
@@ -240,6 +241,7 @@ def test_a_pair_comes_back_unmarked_and_agreement_tells_how_the_rater_agrees_wit
     ]
 
 
+@pytest.mark.slow
 def test_the_next_pair_is_there_long_before_the_network_answers_also_when_it_is_long(open_desk):
     long = "A long sentence with many words in it. " * 2600
     desk = open_desk([*phrases(1), NewPair("long", "paragraph2sentence", long, long)])
@@ -405,6 +407,7 @@ SILENT_FOR_LONG = """() => {
 }"""
 
 
+@pytest.mark.slow
 def test_answers_of_a_closed_tab_are_sent_by_the_next_one(open_desk):
     desk = open_desk()
     page = desk.open()
@@ -457,6 +460,7 @@ def test_two_tabs_of_one_rater_show_the_same_pair_and_grade_each_once(open_desk)
 
 
 @pytest.mark.parametrize("is_asleep", [False, True])
+@pytest.mark.slow
 def test_a_grade_that_a_tab_could_not_send_gives_way_to_a_newer_one(open_desk, is_asleep):
     desk = open_desk()
     first = desk.open()
@@ -490,6 +494,7 @@ def test_a_grade_that_a_tab_could_not_send_gives_way_to_a_newer_one(open_desk, i
     assert desk.grades() == {"late train 1": 4}
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_looked_at_while_another_tab_gives_a_newer_one_goes_from_the_page(open_desk):
     desk = open_desk()
     first = desk.open()
@@ -510,6 +515,7 @@ def test_an_answer_that_is_looked_at_while_another_tab_gives_a_newer_one_goes_fr
     assert desk.grades() == {"late train 1": 4, "late train 2": 2}
 
 
+@pytest.mark.slow
 def test_training_goes_on_in_a_tab_whose_answer_another_one_sent(open_desk):
     desk = open_desk()
     known = [
@@ -788,6 +794,7 @@ def test_who_is_done_sees_the_answers_without_unfolding_them_and_changes_them_th
     )
 
 
+@pytest.mark.slow
 def test_the_list_of_answers_comes_later_when_it_could_not_be_loaded_at_first(open_desk):
     desk = open_desk()
     desk.context = desk.site.context(desk.browser, desk.rater.name)
@@ -840,6 +847,7 @@ def test_a_paused_rater_is_told_on_the_card_and_finds_the_answers_to_look_at(ope
     assert desk.grades() == {"late train 1": 1}
 
 
+@pytest.mark.slow
 def test_who_is_removed_is_shown_no_pair_after_the_first_refusal(open_desk):
     desk = open_desk()
     page = desk.open()
@@ -858,6 +866,7 @@ def test_who_is_removed_is_shown_no_pair_after_the_first_refusal(open_desk):
 
 
 @pytest.mark.parametrize("has_seen", [False, True])
+@pytest.mark.slow
 def test_a_saved_answer_stays_in_the_list_when_its_change_is_refused(open_desk, has_seen):
     desk = open_desk(raters_per_pair=2)
     page = desk.open()
@@ -951,6 +960,7 @@ def refuse_comments(page: Page) -> None:
     page.route("**/comment", lambda route: route.fulfill(status=409, json=answer))
 
 
+@pytest.mark.slow
 def test_a_comment_that_was_refused_stays_typed_and_can_be_saved_again(open_desk):
     desk = open_desk()
     page = desk.open()
@@ -1054,6 +1064,7 @@ AWKWARD = {
 }
 
 
+@pytest.mark.slow
 def test_each_text_is_shown_exactly_and_scrolls_by_itself(open_desk):
     texts = {kind: text.strip() for kind, text in AWKWARD.items()}
     desk = open_desk([NewPair(kind, "word2sense", text, text) for kind, text in texts.items()])
@@ -1116,6 +1127,7 @@ def test_a_phone_has_the_scale_in_reach_under_long_texts_and_large_targets(open_
     assert chosen.evaluate("e => getComputedStyle(e).forcedColorAdjust") == "none"
 
 
+@pytest.mark.slow
 def test_the_grades_of_each_pair_have_the_words_of_its_type_and_fit_a_phone(open_desk):
     longest = f"{'x' * LONGEST_POINT_NAME}: {'y' * LONGEST_DESCRIPTION}"
     own = f"0 <b>Wrong</b>: a\n1 {longest}\n2 Fair: b\n3 Good: c\n4 Right: d"
@@ -1150,6 +1162,7 @@ def test_the_grades_of_each_pair_have_the_words_of_its_type_and_fit_a_phone(open
     expect(page.locator("#rate-form")).to_have_attribute("data-phase", "done")
 
 
+@pytest.mark.slow
 def test_no_plain_word_of_the_scale_is_broken_on_a_phone_and_its_bar_uses_the_width(open_desk):
     desk = open_desk(20, guidelines="Read both.")
     page = desk.open(viewport=PHONE, has_touch=True, is_mobile=True)
@@ -1196,10 +1209,10 @@ POSITIONS = """() => ({
     ("size", "scale"),
     [
         ((390, 800), ""),
-        ((390, 664), "1-7"),
-        ((390, 664), "0-10"),
         ((844, 390), "0-10"),
-        ((640, 400), ""),
+        pytest.param((390, 664), "1-7", marks=pytest.mark.slow),
+        pytest.param((390, 664), "0-10", marks=pytest.mark.slow),
+        pytest.param((640, 400), "", marks=pytest.mark.slow),
         pytest.param((844, 390), "", marks=pytest.mark.slow),
         pytest.param((320, 568), "sts", marks=pytest.mark.slow),
     ],
@@ -1243,6 +1256,7 @@ def darkness(page: Page, box: Locator) -> tuple[int, int]:
     return light - image.getpixel((x, top)), light - image.getpixel((x, bottom))
 
 
+@pytest.mark.slow
 def test_a_text_that_is_cut_off_has_a_shade_where_it_goes_on_and_none_at_its_end(open_desk):
     page = open_desk([NewPair("p", "paragraph2sentence", BOARD * 30, BOARD)]).open(
         viewport=PHONE, has_touch=True, color_scheme="light"
@@ -1275,6 +1289,7 @@ FOCUS_ORDER = [
 ]
 
 
+@pytest.mark.slow
 def test_on_a_phone_keys_go_as_on_a_wide_page_and_the_bar_covers_no_comment(open_desk):
     page = open_desk(2).open(viewport={"width": 390, "height": 664}, has_touch=True)
     assert page.locator("header.site").bounding_box()["height"] < 60
@@ -1300,6 +1315,7 @@ def test_on_a_phone_keys_go_as_on_a_wide_page_and_the_bar_covers_no_comment(open
     assert serious_violations(page) == []
 
 
+@pytest.mark.slow
 def test_a_phone_at_twice_the_size_has_the_bar_in_the_page_and_not_over_it(open_desk):
     page = open_desk(1).open(viewport={"width": 195, "height": 400}, has_touch=True)
     expect(page.locator("#rate-form")).to_have_attribute("data-dock", "flow")
@@ -1309,6 +1325,7 @@ def test_a_phone_at_twice_the_size_has_the_bar_in_the_page_and_not_over_it(open_
     expect(page.locator("#rate-form")).to_have_attribute("data-phase", "done")
 
 
+@pytest.mark.slow
 def test_in_training_on_a_phone_what_was_expected_and_the_next_step_are_in_sight(open_desk):
     desk = open_desk(3)
     known = KnownPair(NewPair("t1", "paragraph2sentence", BOARD * 9, BOARD), Decimal("2.5"), BOARD * 4)
@@ -1322,6 +1339,7 @@ def test_in_training_on_a_phone_what_was_expected_and_the_next_step_are_in_sight
     expect(page.locator("#rate-submit")).to_be_in_viewport(ratio=1)
 
 
+@pytest.mark.slow
 def test_at_twice_the_size_nothing_is_cut_off(open_desk):
     long = NewPair("long", "sentence2phrase", "The train was late. " * 50, "a late train")
     page = open_desk([long]).open(viewport={"width": 640, "height": 400})
@@ -1418,6 +1436,7 @@ def test_a_text_is_agreed_to_before_the_first_pair_and_a_changed_one_loses_nothi
     expect(page.locator("#rate-pair")).to_be_focused()
 
 
+@pytest.mark.slow
 def test_a_long_text_that_changes_is_read_from_its_beginning_before_it_can_be_agreed_to(open_desk):
     desk = open_desk(consent="One.\n\n" * 60)
     page = desk.open(viewport=PHONE)
@@ -1450,6 +1469,7 @@ def test_a_long_text_that_changes_is_read_from_its_beginning_before_it_can_be_ag
     assert given(desk.project.id) is None
 
 
+@pytest.mark.slow
 def test_who_stops_for_today_keeps_pairs_and_answers_until_a_changed_text_is_agreed_to(open_desk):
     desk = open_desk(2)
     other, assignment = desk.add_rater(), desk.site.services.assignment
@@ -1476,6 +1496,7 @@ def test_who_stops_for_today_keeps_pairs_and_answers_until_a_changed_text_is_agr
     assert [pair.right for pair in assignment.queue(desk.project.id, other.id).pairs] == ["late train 2"]
 
 
+@pytest.mark.slow
 def test_a_text_to_agree_to_takes_the_focus_from_a_training_pair(open_desk):
     desk = open_desk(1)
     known = KnownPair(NewPair("t1", "sentence2phrase", "The cat sleeps.", "a sleeping cat"), Decimal(4))

@@ -65,6 +65,7 @@ def test_an_answer_and_its_options_survive_a_reload_and_are_old_where_the_text_i
     expect(fresh.locator("#predict-old")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_an_example_is_kept_and_what_was_taken_away_is_not(fresh):
     write(fresh)
     fresh.evaluate(
@@ -93,6 +94,7 @@ def test_an_example_is_kept_and_what_was_taken_away_is_not(fresh):
     expect_text(fresh, "")
 
 
+@pytest.mark.slow
 def test_a_text_that_the_browser_cannot_store_is_no_trouble(fresh):
     write(fresh)
     refuse = "() => { throw new DOMException('', 'QuotaExceededError'); }"

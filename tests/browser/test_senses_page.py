@@ -111,6 +111,7 @@ def rate_both(page: Page) -> list[str]:
     return sorted(seen, key=lambda text: "keyboard" not in text)
 
 
+@pytest.mark.slow
 def test_a_writer_chooses_a_sense_for_the_word_that_he_is_given(senses_site, browser, project):
     services, watch = senses_site.services, Watch()
     services.projects.add_member(project, "Wim", Role.WRITER)
@@ -157,6 +158,7 @@ def test_a_writer_chooses_a_sense_for_the_word_that_he_is_given(senses_site, bro
 
 
 @pytest.mark.parametrize("scheme", ["dark", pytest.param("light", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_the_chooser_fits_a_phone(senses_site, browser, project, scheme):
     watch = Watch()
     options = {"viewport": {"width": 390, "height": 844}, "color_scheme": scheme}

@@ -58,6 +58,7 @@ def test_grades_are_set_aside_with_a_reason_and_brought_back(site, browser, sche
     expect(page.locator("#project-events")).to_contain_text("reason: the same grade for every pair")
 
 
+@pytest.mark.slow
 def test_who_comes_second_is_told_why_beside_what_there_is_by_now(site, browser):
     root = site.services.accounts.user("root")
     settings = ProjectSettings("Set aside by two", types=("sentence2phrase",))

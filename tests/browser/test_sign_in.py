@@ -148,6 +148,7 @@ def test_a_lost_session_leads_back_to_the_same_place(browser: Browser, site: Sit
     assert page.url == f"{site.address}/annotate/?from=here"
 
 
+@pytest.mark.slow
 def test_what_was_typed_into_a_form_outlives_the_session(browser: Browser, site: Site, unused: str):
     name = site.add_user(unused, is_administrator=True).name
     other = site.add_user(f"other {unused}", is_administrator=True).name
@@ -197,6 +198,7 @@ def test_what_was_typed_into_a_form_outlives_the_session(browser: Browser, site:
     expect(said).to_contain_text("Saved")
 
 
+@pytest.mark.slow
 def test_the_end_of_a_session_is_told_of_a_file_too(browser: Browser, site: Site, unused: str):
     name = site.add_user(unused, is_administrator=True).name
     project = site.services.projects.create(ProjectSettings(unused))
@@ -272,6 +274,7 @@ def test_light_or_dark_is_remembered_from_the_other_pages(browser: Browser, site
 
 
 @pytest.mark.parametrize("path", ["/sign-in", "/account", "/annotate/users"])
+@pytest.mark.slow
 def test_a_page_fits_a_phone(browser: Browser, site: Site, path):
     context = site.context(browser, "root", viewport={"width": 390, "height": 844}, has_touch=True)
     if path == "/sign-in":

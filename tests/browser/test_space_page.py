@@ -158,6 +158,7 @@ def test_the_text_of_the_first_page_is_drawn_in_both_spaces_and_the_layout_chose
     expect(space.locator("#space-extractor-about")).to_contain_text("t‑SNE keeps neighbours together")
 
 
+@pytest.mark.slow
 def test_the_best_keyphrases_have_names_that_do_not_overlap(drawn):
     chart = drawn.locator(CHART.format("reranker"))
     best = drawn.locator("#space-reranker-table tbody th").all_inner_texts()
@@ -167,6 +168,7 @@ def test_the_best_keyphrases_have_names_that_do_not_overlap(drawn):
     assert chart.evaluate(OVERLAPPING) == []
 
 
+@pytest.mark.slow
 def test_no_name_leaves_the_frame(page, space_address):
     open_page(page, space_address)
     choose_model(page, "cornered –")
@@ -256,6 +258,7 @@ def test_a_map_that_takes_long_says_how_far_it_is_and_can_be_stopped(page, serve
     draw(page, "extractor")
 
 
+@pytest.mark.slow
 def test_without_a_text_the_page_says_what_to_do_and_markup_in_one_stays_text_in_the_chart(space):
     space.get_by_role("tab", name="Keyphrases").click()
     write(space, "")
@@ -289,6 +292,7 @@ def test_everybody_can_read_the_map(drawn, scheme):
         assert serious_violations(drawn, "#space-extractor") == []
 
 
+@pytest.mark.slow
 def test_a_phone_shows_the_map_without_scrolling_sideways(browser, space_address):
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
     context.set_default_timeout(PATIENCE)

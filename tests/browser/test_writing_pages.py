@@ -166,6 +166,7 @@ def test_a_text_to_agree_to_comes_before_the_first_item_and_keeps_what_is_typed_
     expect(page.locator("#write-recent")).to_contain_text("left blank – two ferries?")
 
 
+@pytest.mark.slow
 def test_the_reason_for_a_blank_outlives_a_reload_and_goes_with_its_item(site, browser, project):
     page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
     reason, left = page.locator("#write-blank-note"), page.locator("#write-left")
@@ -189,6 +190,7 @@ def test_the_reason_for_a_blank_outlives_a_reload_and_goes_with_its_item(site, b
     expect(reason).to_have_value("")
 
 
+@pytest.mark.slow
 def test_on_a_phone_the_bar_hides_neither_the_field_nor_its_size(site, browser, project):
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
     page = site.page(browser, "wes", f"/annotate/write?project={project.id}", **phone)
@@ -216,6 +218,7 @@ def test_on_a_phone_the_bar_hides_neither_the_field_nor_its_size(site, browser, 
     assert bar.evaluate("e => getComputedStyle(e).position") == "static"
 
 
+@pytest.mark.slow
 def test_a_text_that_waits_in_one_tab_outlives_what_is_saved_in_another(site, browser, project):
     page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
     expect(page.locator("#write-text")).to_have_value("")
@@ -236,6 +239,7 @@ def test_a_text_that_waits_in_one_tab_outlives_what_is_saved_in_another(site, br
     expect(page.locator("#write-notices")).to_be_empty()
 
 
+@pytest.mark.slow
 def test_a_text_of_a_page_that_crashed_is_not_called_unsaved_once_it_is_submitted(site, browser, project):
     page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
     expect(page.locator("#write-left")).to_contain_text("Ferry")
@@ -259,6 +263,7 @@ def test_a_text_of_a_page_that_crashed_is_not_called_unsaved_once_it_is_submitte
     expect(page.locator("#write-notices")).to_be_empty()
 
 
+@pytest.mark.slow
 def test_what_is_not_sent_yet_is_told_and_nothing_can_be_typed_meanwhile(site, browser, project):
     page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
     field, saved, left = (page.locator(f"#write-{part}") for part in ("text", "saved", "left"))
@@ -282,6 +287,7 @@ def test_what_is_not_sent_yet_is_told_and_nothing_can_be_typed_meanwhile(site, b
         expect(page.locator("#write-notices")).to_be_empty()
 
 
+@pytest.mark.slow
 def test_a_text_that_was_not_saved_is_told_when_its_item_has_gone(site, browser, project):
     writing, wes = site.services.writing, site.services.accounts.user("wes").id
     task = writing.desk(project.id, wes).task
@@ -325,6 +331,7 @@ def test_a_text_that_was_sent_back_comes_with_the_note_and_the_time_that_it_wait
 
 
 @pytest.mark.usefixtures("_people")
+@pytest.mark.slow
 def test_the_last_text_is_said_to_be_sent_no_longer_than_it_is(site, browser, unused):
     services, root = site.services, site.services.accounts.user("root")
     project = services.projects.create(ProjectSettings(unused, types=(TYPE,)), created_by=root)
@@ -345,6 +352,7 @@ def test_the_last_text_is_said_to_be_sent_no_longer_than_it_is(site, browser, un
 
 
 @pytest.mark.usefixtures("_people")
+@pytest.mark.slow
 def test_after_the_last_item_was_withdrawn_an_imported_one_appears_by_itself(site, browser, unused):
     services, root = site.services, site.services.accounts.user("root")
     project = services.projects.create(ProjectSettings(unused, types=(TYPE,)), created_by=root)
@@ -384,6 +392,7 @@ def test_who_cannot_rewrite_is_told_why_and_without_a_session_signs_in(site, bro
     page.wait_for_url("**/sign-in?next=*")
 
 
+@pytest.mark.slow
 def test_both_axes_of_the_grades_are_read_in_the_dark(site, browser, project):
     services, ana = site.services, site.services.accounts.user("ana").id
     services.projects.update(project.id, replace(project.settings, raters_per_pair=1))
@@ -397,6 +406,7 @@ def test_both_axes_of_the_grades_are_read_in_the_dark(site, browser, project):
     assert len({text.evaluate("e => getComputedStyle(e).fill") for text in texts}) == 1
 
 
+@pytest.mark.slow
 def test_review_opens_while_an_import_writes_and_shows_a_text_once_it_is_chosen(
     site, browser, monkeypatch, project
 ):

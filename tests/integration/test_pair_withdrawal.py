@@ -54,7 +54,7 @@ def restore(rated: Rated, *ids: str, **asked: object) -> int:
     return PairService(rated.database, rated.clock).restore(rated.id, ids, **asked)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_a_project_without_the_pairs_and_one_that_withdrew_them_are_the_same(
     database, tmp_path, monkeypatch, seed
 ):

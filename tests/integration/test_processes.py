@@ -43,7 +43,11 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize(
     ("start", "model", "nested"),
-    [("fork", "english", "nested"), ("spawn", "tfidf", "nested"), ("spawn", "first", "unnested")],
+    [
+        ("fork", "english", "nested"),
+        pytest.param("spawn", "tfidf", "nested", marks=pytest.mark.slow),
+        pytest.param("spawn", "first", "unnested", marks=pytest.mark.slow),
+    ],
 )
 def test_a_worker_answers_as_the_program_that_started_it_does(tmp_path, start, model, nested):
     program = tmp_path / "program.py"

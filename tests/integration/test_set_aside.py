@@ -67,7 +67,7 @@ def bring_back(rated: Rated, rater: str) -> Restoration:
     return ExclusionService(rated.database, rated.clock).restore(rated.id, rater)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_a_project_without_the_rater_and_one_that_set_the_grades_aside_are_the_same(
     database, tmp_path, monkeypatch, seed
 ):
