@@ -31,7 +31,6 @@ from annotation.cli.scoring import (
     show_report,
 )
 from annotation.cli.users import COMMAND_LINE
-from annotation.comparison import types_in_order
 from annotation.errors import NotFoundError
 from annotation.files.scores import gold_digest, read_gold_with_changes, read_ungraded
 from annotation.services.leaderboard import (
@@ -39,18 +38,20 @@ from annotation.services.leaderboard import (
     Board,
     Gold,
     GoldVersion,
+    OwnGold,
     SystemService,
     board_as_csv,
     board_as_json,
     board_as_latex,
     check_gold,
     check_training,
+    coverage_json,
     digits_of,
     gold_as_json,
     gold_name,
     gold_text,
 )
-from annotation.system_report import People, System
+from annotation.system_report import People
 from annotation.systems import BuiltInSystem, scores_text
 from annotation.types import Project
 from annotation.wording import check_name, name_key
@@ -116,11 +117,11 @@ def show(
         show_json({**_about_golds(found, golds, service), **board_as_json(board)})
     elif as_latex:
         made_by = f"python -m annotation leaderboard show --latex, project {found.name}"
-        show_line(board_as_latex(board, service.own_gold(found.id), made_by=made_by))
+        show_line(board_as_latex(board, service.own_version(found.id), made_by=made_by))
     elif as_csv:
         sys.stdout.buffer.write(board_as_csv(board).encode())
     else:
-        _show(board, golds, service.own_gold(found.id))
+        _show(board, golds, service.own_version(found.id))
 
 
 @leaderboard.command(epilog=_EXAMPLES)
@@ -168,7 +169,7 @@ def add(
     kept = service.add_all(found.id, measured_on, list(zip(systems, origins, strict=True)))
     if as_json:
         told = {"pairs": len(measured_on.pairs), "sha256": measured_on.sha256}
-        added = [_coverage_json(one, measured_on) for one in systems]
+        added = [coverage_json(one, measured_on) for one in systems]
         show_json({"project": found.name, "gold": told, "added": added, "changed_gold": told_changed})
         return
     golds = service.golds(found.id)
@@ -245,22 +246,11 @@ def _from_files(files: Sequence[Path]) -> tuple[Gold, list[Path]]:
     return Gold(names, gold_digest(pairs), tuple(pairs), read_ungraded(files)), changed
 
 
-def _coverage_json(system: System, gold: Gold) -> dict[str, Any]:
-    """How many scores of the gold pairs it has, and of each type that it leaves out the number of pairs."""
-    lacking = [pair.type for pair, score in zip(gold.pairs, system.scores, strict=True) if score is None]
-    return {
-        "system": check_name(system.name),
-        "scores": len(system.scores) - len(lacking),
-        "without_score": {type: lacking.count(type) for type in types_in_order(lacking)},
-        "left_out": system.left_out,
-    }
-
-
 def _about_golds(project: Project, golds: Sequence[GoldVersion], service: SystemService) -> dict[str, Any]:
-    own = service.own_gold(project.id)
+    own = service.own_version(project.id)
     return {
         "project": project.name,
-        "project_gold": {"pairs": len(own.pairs), "sha256": own.sha256},
+        "project_gold": {"pairs": own.pairs, "sha256": own.sha256},
         "gold_sets": [gold_as_json(gold) for gold in golds],
     }
 
@@ -276,7 +266,7 @@ def _show_nothing(project: Project, service: SystemService, *, as_json: bool) ->
     show_line(f"Next: python -m annotation leaderboard add {shlex.quote(project.name)} --system lcs")
 
 
-def _show(board: Board, golds: Sequence[GoldVersion], own: Gold) -> None:
+def _show(board: Board, golds: Sequence[GoldVersion], own: OwnGold) -> None:
     """What the page shows: which gold, who added what, the report; other gold sets."""
     show_line(gold_text(board.gold, own))
     show_line("")
