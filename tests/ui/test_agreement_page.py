@@ -38,7 +38,6 @@ from annotation.ui.agreement import (
     bounds_table,
     build_agreement_page,
     charts_of,
-    name_order,
     plan_html,
     raters_table,
     tables_of,
@@ -58,6 +57,7 @@ from annotation.ui.figures import (
     savable_html,
     table_csv,
 )
+from annotation.wording import name_order
 from kpdemo.io.tables import BYTE_ORDER_MARK
 from kpdemo.ui.charts import LONGEST_LABEL
 from tests.latex_tables import saved_table
