@@ -6,6 +6,7 @@ The guard has looked the token up; what its owner may do is asked of the same se
 from __future__ import annotations
 
 import io
+import re
 from collections import Counter
 from collections.abc import AsyncIterator
 from decimal import Decimal
@@ -33,7 +34,27 @@ from annotation.services.bundle import Services
 from annotation.services.pairs import PairState, pair_json
 from annotation.services.ratings import RatingExportService
 from annotation.types import Average, ProjectSettings, Role, import_json
-from annotation.web.api import Account, Body, BusyError, LargeBodyError, Number, json_body, user_in
+from annotation.web.answers import (
+    Adjudications,
+    Agreement,
+    CountedProject,
+    Import,
+    Pairs,
+    Project,
+    Projects,
+    Ratings,
+)
+from annotation.web.api import (
+    Account,
+    Body,
+    BusyError,
+    LargeBodyError,
+    Number,
+    answers,
+    describe_body,
+    json_body,
+    user_in,
+)
 from annotation.web.downloads import (
     Admission,
     attachment,
@@ -82,10 +103,50 @@ _FILE_BODY: dict[str, Any] = {
 }
 
 
-def _body(model: type[Body]) -> dict[str, Any]:
-    """What the description says of a body, which a dependency of ours reads."""
-    schema = model.model_json_schema()
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+_FILE_ANSWER: dict[str, Any] = {
+    "200": {
+        "description": "The file.",
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+_REFUSAL = {
+    "type": "object",
+    "properties": {
+        "error": {"type": "string", "description": "One sentence: what is wrong, and what to do."}
+    },
+    "required": ["error"],
+    "additionalProperties": False,
+}
+_REFUSED = {
+    status: {
+        "description": told,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Refusal"}}},
+    }
+    for status, told in {
+        "401": "There is no valid token.",
+        "403": "It is not for your role.",
+        "404": "There is no such project, pair or file.",
+        "409": "It is not possible as things stand, such as a grade of a pair that others have taken.",
+        "413": "What was sent is too large.",
+        "422": "Something that was sent cannot be used.",
+        "428": "The project's text is to be agreed to first.",
+        "429": "Too many requests of your account are being answered; Retry-After says when to ask again.",
+        "503": "The database cannot be reached; Retry-After says when to ask again.",
+        "507": "The disk is full.",
+    }.items()
+}
+"""Whatever the address is."""
+
+
+def _places(path: str) -> list[dict[str, Any]]:
+    """The parameters in a path; some are read by dependencies of ours, which FastAPI does not list."""
+    said = {"in": "path", "required": True, "schema": {"type": "string"}}
+    return [{"name": name, **said} for name in re.findall(r"{(\w+)}", path)]
+
+
+def _asked(operation: dict[str, Any]) -> list[dict[str, Any]]:
+    """The parameters after a path."""
+    return [each for each in operation.get("parameters", ()) if each["in"] != "path"]
 
 
 def _named(raters: str) -> bool:
@@ -217,7 +278,7 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
     exports = RatingExportService(services.database)
     router = APIRouter()
 
-    @router.get(f"{_ROOT}/projects", summary="Your projects")
+    @router.get(f"{_ROOT}/projects", summary="Your projects", responses=answers(Projects))
     def list_projects(user: Account) -> dict[str, Any]:
         return {
             "projects": [
@@ -234,7 +295,11 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
         }
 
     @router.post(
-        f"{_ROOT}/projects", status_code=201, summary="Make a project", openapi_extra=_body(NewProject)
+        f"{_ROOT}/projects",
+        status_code=201,
+        summary="Make a project",
+        openapi_extra=describe_body(NewProject),
+        responses=answers(Project, 201),
     )
     def create_project(
         user: Account, body: Annotated[NewProject, Depends(json_body(NewProject))]
@@ -242,7 +307,7 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
         services.accounts.require(user.name, None)
         return project_json(services.projects.create(body.settings(), user))
 
-    @router.get(_PROJECT, summary="A project, its settings and counts")
+    @router.get(_PROJECT, summary="A project, its settings and counts", responses=answers(CountedProject))
     def read_project(request: Request, project_id: str) -> dict[str, Any]:
         user, project = admission.admitted(request, project_id, Role.ADMINISTRATOR, Role.ADJUDICATOR)
         counts = services.projects.counts(project.id, viewer=user.id)
@@ -281,7 +346,13 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
         return {**import_json(project, summary, notes.made_ids), "notes": told}
 
     def add_import(path: str, summary: str) -> None:
-        @router.post(f"{_PROJECT}/{path}", summary=summary, openapi_extra=_FILE_BODY, name=f"import {path}")
+        @router.post(
+            f"{_PROJECT}/{path}",
+            summary=summary,
+            openapi_extra=_FILE_BODY,
+            name=f"import {path}",
+            responses=answers(Import),
+        )
         def import_file(
             request: Request,
             project_id: str,
@@ -298,7 +369,7 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
     add_import("pairs", "Import pairs, with ratings or without: everything or nothing")
     add_import("ratings", "Import ratings in long form (id, rater, grade): everything or nothing")
 
-    @router.get(f"{_PROJECT}/pairs", summary="Pairs in the order of import")
+    @router.get(f"{_PROJECT}/pairs", summary="Pairs in the order of import", responses=answers(Pairs))
     def list_pairs(
         request: Request, project_id: str, part: Part, search: str = "", state: str = ""
     ) -> dict[str, Any]:
@@ -315,7 +386,9 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
         )
         return {"total": page.total, "offset": offset, "pairs": [pair_json(line) for line in page.items]}
 
-    @router.get(f"{_PROJECT}/ratings", summary="Single ratings in the order of import")
+    @router.get(
+        f"{_PROJECT}/ratings", summary="Single ratings in the order of import", responses=answers(Ratings)
+    )
     def list_ratings(
         request: Request, project_id: str, part: Part, raters: str = "anonymous"
     ) -> dict[str, Any]:
@@ -325,7 +398,11 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
         total, rows = exports.page(project.id, named=named, limit=limit, offset=offset)
         return {"total": total, "offset": offset, "ratings": [rating_json(row) for row in rows]}
 
-    @router.get(f"{_PROJECT}/agreement", summary="Agreement, as `agreement --json` prints it")
+    @router.get(
+        f"{_PROJECT}/agreement",
+        summary="Agreement, as `agreement --json` prints it",
+        responses=answers(Agreement),
+    )
     def read_agreement(
         request: Request,
         project_id: str,
@@ -345,7 +422,11 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
         )
         return agreement_to_json(report)
 
-    @router.get(f"{_PROJECT}/adjudications", summary="The queue of adjudication, largest spread first")
+    @router.get(
+        f"{_PROJECT}/adjudications",
+        summary="The queue of adjudication, largest spread first",
+        responses=answers(Adjudications),
+    )
     def list_adjudications(
         request: Request, project_id: str, which: str = "open", type: str = ""
     ) -> dict[str, Any]:
@@ -418,7 +499,14 @@ def add_program_routes(server: FastAPI, services: Services, names: PairNames) ->
 
     async def describe(request: Request) -> Response:
         told = await to_thread.run_sync(described)
-        told.setdefault("components", {})["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        for path, methods in told["paths"].items():
+            for operation in methods.values():
+                operation["parameters"] = [*_places(path), *_asked(operation)]
+                operation["responses"] |= _REFUSED | (_FILE_ANSWER if "/exports/" in path else {})
+        told["components"] = {
+            "schemas": {**told["components"]["schemas"], "Refusal": _REFUSAL},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        }
         return JSONResponse({**told, "security": [{"token": []}]})
 
     async def refuse(request: Request) -> Response:
