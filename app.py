@@ -37,6 +37,7 @@ from db.errors import DatabaseError, UrlError
 from kpdemo.api.routes import add_api
 from kpdemo.cards import model_card
 from kpdemo.errors import ModelLoadError
+from kpdemo.locale import _, mark
 from kpdemo.predictors import available_models
 from kpdemo.ui.compare import CompareHandlers, build_compare_section
 from kpdemo.ui.evaluate import EvaluateHandlers, build_evaluate_tab
@@ -69,8 +70,7 @@ from kpdemo.ui.uploads import private_uploads
 from kpdemo.ui.widgets import PageLink, page_header
 
 NAME = "kpdemo"
-TITLE = f"{NAME} – keyphrases of documents"
-PURPOSE = "Keyphrases: the phrases that say what a document is about."
+PURPOSE = mark("Keyphrases: the phrases that say what a document is about.")
 MAX_FILE_SIZE = "20mb"
 SITE = Path(__file__).parent / "site"
 """The documentation, once `make docs` has built it."""
@@ -114,21 +114,25 @@ def build_context(settings: Settings, workers: Workers, similarities: Similariti
 
 def build_app(
     shelf: ModelShelf, links: Sequence[PageLink] = (), sends: SendHandlers | None = None, docs: str = ""
-) -> gr.Blocks:
+) -> Pages:
     """The public page, in the order of the tabs; without `sends` nothing can be sent to a project."""
-    app = Pages(title=TITLE, analytics_enabled=False, delete_cache=DELETED_SECONDS)
+    app = Pages(
+        title=f"{NAME} – {_('keyphrases of documents')}",
+        analytics_enabled=False,
+        delete_cache=DELETED_SECONDS,
+    )
     with app:
-        page_header(NAME, PURPOSE, links, USER_PATH if links else "")
+        page_header(NAME, _(PURPOSE), links, USER_PATH if links else "")
         with gr.Tabs(elem_id="page-tabs"):
-            with gr.Tab("Keyphrases", id="predict"):
+            with gr.Tab(_("Keyphrases"), id="predict"):
                 fields = build_predict_tab(PredictHandlers(shelf), load_examples(), app)
                 build_compare_section(CompareHandlers(shelf), fields)
                 build_send_section(sends, fields)
-            with gr.Tab("Files", id="files"):
+            with gr.Tab(_("Files"), id="files"):
                 build_send_files_section(sends, build_files_tab(FilesHandlers(shelf)))
-            with gr.Tab("Semantic space", id="space"):
+            with gr.Tab(_("Semantic space"), id="space"):
                 build_space_tab(SpaceHandlers(shelf), fields)
-            with gr.Tab("Evaluate", id="evaluate"):
+            with gr.Tab(_("Evaluate"), id="evaluate"):
                 build_evaluate_tab(EvaluateHandlers(shelf))
         build_footer(FooterHandlers(shelf, docs), app)
     return app
@@ -151,18 +155,25 @@ def build_server(context: AppContext) -> FastAPI:
             server,
             partial(annotation_pages.build_annotation_pages, services),
             "/annotate",
+            build_again=partial(annotation_pages.build_translated_pages, services),
             max_file_size=annotation_pages.MAX_FILE_SIZE,
             scripts=scripts["annotation"],
             styles=annotation_pages.STYLES,
             user_of=guard.current_user,
         )
         # In the frame of the Space's page browsers keep no cookie of ours: nobody could sign in.
-        links = [PageLink("Annotate", "/annotate/", new_tab=context.in_space)]
+        links = [PageLink(mark("Annotate"), "/annotate/", new_tab=context.in_space)]
         sends = SendHandlers(shelf, services.handovers.keep, new_tab=context.in_space)
     documentation = context.documentation or add_documentation(server, SITE)
     server.state.metrics = add_monitoring(server, state, context.metrics)
     public = partial(build_app, shelf, links, sends, documentation)
-    mount_pages(server, public, "/", max_file_size=MAX_FILE_SIZE, scripts=scripts["kpdemo"])
+    mount_pages(
+        server,
+        public,
+        "/",
+        max_file_size=MAX_FILE_SIZE,
+        scripts=scripts["kpdemo"],
+    )
     shelf.warm_up_in_background()
     return server
 

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from annotation.errors import InvitationError, SettingsError
+from annotation.translation import _
 from annotation.wording import quote_value
 from kpdemo.io.tables import spreadsheet_csv
 
@@ -72,15 +73,22 @@ def worker_in(query: Mapping[str, str]) -> Worker | None:
     """
     for source, (worker, study, session) in FIELDS.items():
         if query.get(session) == _PREVIEW:
-            raise InvitationError("This is only a preview of the task: accept it, and open the link again.")
+            raise InvitationError(
+                _("This is only a preview of the task: accept it, and open the link again.")
+            )
         if worker not in query:
             continue
         ids = [query.get(name, "") for name in (worker, study, session)]
         for name, given in zip((worker, study, session), ids, strict=True):
             if _ID.fullmatch(given) is None and (given or name == worker):
                 raise InvitationError(
-                    f"{name} in the address is {quote_value(given)}, which is no id: open the link from "
-                    f"{NAMES[source]} again."
+                    _(
+                        "{name} in the address is {value}, which is no id: open the link from {platform} "
+                        "again.",
+                        name=name,
+                        value=quote_value(given),
+                        platform=NAMES[source],
+                    )
                 )
         return Worker(source, *ids)
     return None

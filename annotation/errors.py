@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
+from annotation.translation import ngettext
 from kpdemo.errors import KpdemoError
 
 Value = TypeVar("Value")
@@ -79,8 +80,13 @@ class TooManyAttemptsError(SignInError):
     """No more attempts are allowed for a while."""
 
     def __init__(self, minutes: int) -> None:
-        noun = "minute" if minutes == 1 else "minutes"
-        super().__init__(f"There were too many attempts: try again in {minutes} {noun}.")
+        super().__init__(
+            ngettext(
+                "There were too many attempts: try again in {count} minute.",
+                "There were too many attempts: try again in {count} minutes.",
+                minutes,
+            )
+        )
         self.minutes = minutes
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from annotation.comparison import types_in_order
+from annotation.translation import _
+from kpdemo.translation import ENGLISH, LANGUAGES, use_language
 
 _GENERAL = """# How to grade
 
@@ -70,13 +72,23 @@ text in these words.
 }
 
 
-def starter_guidelines(types: Iterable[str]) -> str:
-    """Guidelines for projects with these comparison types, of which only known ones have any."""
+STARTERS = (_GENERAL, *_OF_TYPES.values())
+"""Each a message of the catalogues."""
+
+
+def starter_guidelines(types: Iterable[str], language: str = ENGLISH) -> str:
+    """Guidelines in a language for projects with these comparison types; only known ones have any."""
     parts = [_OF_TYPES[name] for name in types_in_order(types) if name in _OF_TYPES]
-    return "".join([_GENERAL, *parts]) if parts else ""
+    with use_language(language):
+        return "".join(map(_, [_GENERAL, *parts])) if parts else ""
 
 
 def is_starter(text: str) -> bool:
     """Whether the text is a starter for some of the known types, as nobody has changed it."""
-    held = [name for name, part in _OF_TYPES.items() if part.strip() in text]
-    return text.strip() == starter_guidelines(held).strip()
+    return not text.strip() or any(_is_starter_in(code, text.strip()) for code in LANGUAGES)
+
+
+def _is_starter_in(language: str, text: str) -> bool:
+    with use_language(language):
+        held = [name for name, part in _OF_TYPES.items() if _(part).strip() in text]
+    return text == starter_guidelines(held, language).strip()

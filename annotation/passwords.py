@@ -10,6 +10,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from annotation.errors import SettingsError
+from annotation.translation import _
 from annotation.wording import name_key
 
 SHORTEST_PASSWORD = 10
@@ -43,14 +44,26 @@ def check_password(password: str, name: str) -> None:
     """
     length = len(_normal(password))
     if length < SHORTEST_PASSWORD:
-        raise SettingsError(f"The password has {length} characters: use at least {SHORTEST_PASSWORD}.")
+        raise SettingsError(
+            _(
+                "The password has {length} characters: use at least {least}.",
+                length=length,
+                least=SHORTEST_PASSWORD,
+            )
+        )
     if length > LONGEST_PASSWORD:
-        raise SettingsError(f"The password has {length} characters: use at most {LONGEST_PASSWORD}.")
+        raise SettingsError(
+            _(
+                "The password has {length} characters: use at most {most}.",
+                length=length,
+                most=LONGEST_PASSWORD,
+            )
+        )
     folded = name_key(password)
     if folded == name_key(name):
-        raise SettingsError("The password is the name: choose another.")
+        raise SettingsError(_("The password is the name: choose another."))
     if len(set(folded)) < FEWEST_CHARACTERS or folded in COMMON:
-        raise SettingsError("The password is easy to guess: choose another.")
+        raise SettingsError(_("The password is easy to guess: choose another."))
 
 
 class Passwords:

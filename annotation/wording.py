@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from datetime import datetime
 from decimal import Decimal
 
 from annotation.errors import NoteError, SettingsError
+from annotation.translation import _, mark
 from kpdemo.text import shorten
 
 HALF = re.compile("[\ud800-\udfff]")
@@ -67,6 +69,23 @@ def clean_text(text: str) -> str:
     return UNSTORABLE.sub(_REPLACEMENT, text)
 
 
+MONTHS = (
+    *(mark("January"), mark("February"), mark("March"), mark("April"), mark("May"), mark("June")),
+    *(mark("July"), mark("August"), mark("September"), mark("October"), mark("November"), mark("December")),
+)
+
+
+def write_day(moment: datetime) -> str:
+    """A day as the language writes it, without the year: "3 December"."""
+    return _("{day} {month}", day=moment.day, month=_(MONTHS[moment.month - 1]))
+
+
+def write_date(moment: datetime) -> str:
+    """The same with the year: "3 December 2026"."""
+    month = _(MONTHS[moment.month - 1])
+    return _("{day} {month} {year}", day=moment.day, month=month, year=moment.year)
+
+
 LONGEST_NAME = 80
 LONGEST_KEY = 240
 """A few characters grow when they are written out; the database has room for this many."""
@@ -104,7 +123,9 @@ def normalise_name(name: str, what: str) -> str:
     for character in kept:
         if unicodedata.category(character) in _FORBIDDEN and character not in _JOINERS:
             code = f"U+{ord(character):04X}"
-            raise SettingsError(f"{what} holds the invisible character {code}: leave it out.")
+            raise SettingsError(
+                _("{what} holds the invisible character {code}: leave it out.", what=what, code=code)
+            )
     return " ".join(kept.split())
 
 
@@ -114,13 +135,15 @@ def check_name(name: str) -> str:
     Raises:
         SettingsError: it cannot be used.
     """
-    kept = normalise_name(name, "The name")
+    kept = normalise_name(name, _("The name"))
     if not any(unicodedata.category(character)[0] in "LNPS" for character in kept):
-        raise SettingsError("The name is empty: give at least one letter.")
+        raise SettingsError(_("The name is empty: give at least one letter."))
     if len(kept) > LONGEST_NAME:
-        raise SettingsError(f"The name has {len(kept)} characters: give at most {LONGEST_NAME}.")
+        raise SettingsError(
+            _("The name has {length} characters: give at most {most}.", length=len(kept), most=LONGEST_NAME)
+        )
     if len(name_key(kept)) > LONGEST_KEY:
-        raise SettingsError("The name is too long when its ligatures are written out: shorten it.")
+        raise SettingsError(_("The name is too long when its ligatures are written out: shorten it."))
     return kept
 
 

@@ -36,6 +36,7 @@ DECIMAL_COMMA = ("fr", "de", "es", "sr")
 
 LANGUAGE_COOKIE = "kpdemo-language"
 """Where a browser keeps the reader's choice."""
+_MOST_WANTED = 20
 
 _language: ContextVar[str] = ContextVar("language", default=ENGLISH)
 
@@ -69,6 +70,34 @@ def use_language(code: str) -> Iterator[None]:
         _language.reset(token)
 
 
+def language_of(cookies: Mapping[str, str], headers: Mapping[str, str], otherwise: str = "") -> str:
+    """The language of who asks: that of their choice, else the first of their browser's that there is.
+
+    Args:
+        cookies: of the request.
+        headers: of the request, by their names in small letters.
+        otherwise: the language of what they look at, which goes before their browser's.
+
+    >>> language_of({}, {"accept-language": "de-AT;q=0.8, nl, fr;q=0.9"})
+    'fr'
+    """
+    chosen = cookies.get(LANGUAGE_COOKIE, "")
+    if chosen in LANGUAGES:
+        return chosen
+    wanted = []
+    accepted = otherwise or headers.get("accept-language", "")
+    for number, part in enumerate(accepted.split(",")[:_MOST_WANTED]):
+        name, _, weight = part.strip().partition(";q=")
+        code = name.lower().partition("-")[0]
+        try:
+            share = float(weight or 1)
+        except ValueError:
+            continue
+        if code in LANGUAGES and share > 0:
+            wanted.append((-share, number, code))
+    return min(wanted)[2] if wanted else ENGLISH
+
+
 def html_language(code: str) -> str:
     """The code for `lang`, with the script where a language has two."""
     return {"sr": "sr-Latn", "zh": "zh-Hans"}.get(code, code)
@@ -99,11 +128,15 @@ class Catalogues:
         return text.format(**{"count": count, **values})
 
     def messages(self, code: str) -> dict[str, str | list[str]]:
-        """The whole catalogue for a script: texts and, of counted ones, their forms, by the English text."""
+        """The catalogue for a script: texts and, of counted ones, their forms, by the English text.
+
+        Texts of several lines are left out: no script shows a whole document.
+        """
         if code == ENGLISH:
             return {}
         found = read_messages(self._file(code).read_bytes())
-        return {one: forms if is_counted else forms[0] for (one, is_counted), forms in found.items() if one}
+        told = {one: forms if is_counted else forms[0] for (one, is_counted), forms in found.items()}
+        return {one: text for one, text in told.items() if one and "\n" not in one}
 
     def _file(self, code: str) -> Path:
         return self._folder / code / "LC_MESSAGES" / f"{self._name}.mo"

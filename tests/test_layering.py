@@ -16,7 +16,7 @@ PAGES = ("kpdemo.ui", "kpdemo.api", "annotation.ui", "annotation.web")
 
 LIGHT = (
     *("kpdemo.io", "kpdemo.text", "kpdemo.types", "kpdemo.errors", "kpdemo.terminal", "kpdemo.command"),
-    *("kpdemo.statistics", "kpdemo.translation"),
+    *("kpdemo.statistics", "kpdemo.translation", "kpdemo.locale"),
 )
 """What of kpdemo annotation may use: none of it loads a model, a page or a database."""
 

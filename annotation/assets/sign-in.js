@@ -24,6 +24,11 @@
     try { localStorage.setItem(KEY, root.dataset.theme); } catch { /* a private window */ }
   };
 
+  const spoken = ({ target }) => {
+    document.cookie = `kpdemo-language=${target.value}; path=/; max-age=31536000; samesite=lax`;
+    location.assign(target.dataset.address || location.pathname + location.search);
+  };
+
   const shown = (event) => {
     for (const field of event.target.form.querySelectorAll("[autocomplete$=password]")) {
       field.type = event.target.checked ? "text" : "password";
@@ -45,6 +50,10 @@
     for (const button of document.querySelectorAll("[data-theme-button]")) {
       button.hidden = false;
       button.addEventListener("click", switched);
+    }
+    for (const menu of document.querySelectorAll("[data-language-menu]")) {
+      menu.hidden = false;
+      menu.addEventListener("change", spoken);
     }
     for (const label of document.querySelectorAll("[data-show]")) {
       label.hidden = false;

@@ -40,6 +40,7 @@ from annotation.services.users import (
     take_back,
 )
 from annotation.services.writing import return_all_writings
+from annotation.translation import _, mark
 from annotation.types import Clock, Role, User, utcnow
 from annotation.wording import (
     LONGEST_NOTE_OF_LINK,
@@ -48,6 +49,7 @@ from annotation.wording import (
     normalise_name,
     normalise_note,
     quote_value,
+    write_day,
 )
 from db import Database, models
 
@@ -107,15 +109,17 @@ class AccountService:
         with self._database.reading() as session:
             user = find_user(session, user_name or "")
             if user is None or user.disabled_at is not None:
-                raise SignedOutError(NOT_SIGNED_IN)
+                raise SignedOutError(_(NOT_SIGNED_IN))
             if user.is_administrator:
                 return as_user(user)
             if project_id is None:
-                raise AccessError("This is for administrators of the server: ask one of them.")
+                raise AccessError(_("This is for administrators of the server: ask one of them."))
             wanted = roles or tuple(Role)
             if roles_of(session, user.id, project_id).isdisjoint(wanted):
-                listed = " or ".join(wanted)
-                raise AccessError(f"This needs the role {listed} in the project: ask its administrator.")
+                listed = _(" or ").join(_(role) for role in wanted)
+                raise AccessError(
+                    _("This needs the role {roles} in the project: ask its administrator.", roles=listed)
+                )
             return as_user(user)
 
     def roles(self, user_name: str, project_id: int) -> frozenset[Role]:
@@ -271,7 +275,9 @@ LASTS = timedelta(days=7)
 SET_UP_LASTS = timedelta(days=1)
 """The set-up link stands in a terminal, perhaps in its log; a new start prints a new one."""
 
-_ASK = "ask your administrator for a new one"
+_UNKNOWN = mark(
+    "This link is unknown or no longer valid: use the newest one, or ask your administrator for a new one."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +295,8 @@ class Invitation:
     """The account has one already, which the new one replaces."""
     project: str | None = None
     role: Role | None = None
+    language: str = ""
+    """Of the project."""
 
 
 def add_invitation(
@@ -332,14 +340,25 @@ def find_invitation(session: Session, token: str, now: datetime, *, lock: bool =
     statement = select(models.Invitation).where(models.Invitation.token_hash == token_hash(token))
     row = session.scalar(statement.with_for_update() if lock else statement)
     if row is None:
-        raise InvitationError(f"This link is unknown or no longer valid: use the newest one, or {_ASK}.")
+        raise InvitationError(_(_UNKNOWN))
     if row.used_at is not None:
-        raise InvitationError(f"This link was used already: sign in, or {_ASK}.")
+        raise InvitationError(
+            _("This link was used already: sign in, or ask your administrator for a new one.")
+        )
     if row.expires_at <= now:
-        ended = f"{row.expires_at.day} {row.expires_at:%B}"
-        raise InvitationError(f"This link expired on {ended}: {_ASK}.")
+        raise InvitationError(
+            _(
+                "This link expired on {day}: ask your administrator for a new one.",
+                day=write_day(row.expires_at),
+            )
+        )
     if not session.scalar(select(MAKER_MAY).where(models.Invitation.id == row.id)):
-        raise InvitationError(f"The person who made this link may no longer invite people: {_ASK}.")
+        raise InvitationError(
+            _(
+                "The person who made this link may no longer invite people: ask your administrator for a "
+                "new one."
+            )
+        )
     return row
 
 
@@ -354,6 +373,7 @@ def as_invitation(session: Session, row: models.Invitation) -> Invitation:
         has_password=user is not None and user.password_hash is not None,
         project=None if project is None else project.name,
         role=None if row.role is None else Role(row.role),
+        language="" if project is None else project.language,
     )
 
 
@@ -541,7 +561,9 @@ class InvitationService:
             row = find_invitation(session, token, now, lock=True)
             user = get_user(session, user_name)
             if row.is_administrator or row.user_id not in (None, user.id) or row.role is None:
-                raise InvitationError(f"This link is not for the account {user.name}: sign out to use it.")
+                raise InvitationError(
+                    _("This link is not for the account {name}: sign out to use it.", name=user.name)
+                )
             use_invitation(session, row, user.id, now)
             record(session, now, "invitation used", user_id=user.id, project_id=row.project_id, role=row.role)
 
@@ -579,12 +601,14 @@ def _invited_user(session: Session, row: models.Invitation, name: str, now: date
     if row.is_administrator:
         if lock_administrators(session):
             raise InvitationError(
-                "The server is set up already: sign in, or ask its administrator for a link."
+                _("The server is set up already: sign in, or ask its administrator for a link.")
             )
         return new_user(session, name, now, is_administrator=True)
     if row.user_id is None:
         return new_user(session, name, now)
     user = lock_user(session, row.user_id)
     if user.disabled_at is not None:
-        raise InvitationError(f"The account {user.name} is disabled: {_ASK}.")
+        raise InvitationError(
+            _("The account {name} is disabled: ask your administrator for a new one.", name=user.name)
+        )
     return user

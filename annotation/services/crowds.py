@@ -32,6 +32,7 @@ from annotation.services.quality import Standing, Work, WorkService, quality_of,
 from annotation.services.sign_in import Attempt, address_key, admit, new_token, start_session, token_hash
 from annotation.services.transactions import count_where
 from annotation.services.users import find_user, get_user, id_of, maker_may, name_is_taken, new_user
+from annotation.translation import _
 from annotation.types import Clock, Role, User, utcnow
 from annotation.wording import (
     LONGEST_NOTE_OF_LINK,
@@ -40,6 +41,7 @@ from annotation.wording import (
     name_key,
     normalise_name,
     normalise_note,
+    write_day,
 )
 from db import Database, models
 from db.models import Arrival, Assignment, Membership, SharedLink
@@ -48,7 +50,6 @@ from db.models import User as UserRow
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 """Without those that are read as one another."""
 _PSEUDONYM_LENGTH, _KEY_LENGTH = 6, 8
-_ASK = "ask whoever gave it to you for a new one"
 _MINUTE = 60
 
 
@@ -75,6 +76,8 @@ class SharedOffer:
     project_id: int
     project: str
     expires_at: datetime
+    language: str
+    """Of the project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +187,10 @@ class CrowdService:
             row = session.scalar(wanted.with_for_update()) if is_id(number) else None
             if row is None:
                 raise NotFoundError(
-                    f"There is no shared link with the number {number}: see the list of them."
+                    _(
+                        "There is no shared link with the number {number}: see the list of them.",
+                        number=number,
+                    )
                 )
             row.revoked_at = now
             record(
@@ -200,7 +206,7 @@ class CrowdService:
         with self._database.reading() as session:
             row = _find_link(session, token)
             project = session.get_one(models.Project, row.project_id)
-            return SharedOffer(project.id, project.name, row.expires_at)
+            return SharedOffer(project.id, project.name, row.expires_at, project.language)
 
     def come(self, token: str, address: str, name: str, password: str) -> Entrance:
         """Make an account of that name, or of a made-up one where it is empty, and a rater of the project.
@@ -262,13 +268,13 @@ class CrowdService:
                 _check_room(session, row, self._clock())
         # Nobody knows this password: the worker comes in by the link alone.
         password_hash = self._passwords.hash(new_token()) if is_new else None
-        for _ in range(2):
+        for _try in range(2):
             try:
                 with self._database.session() as session:
                     return self._enter(session, token, worker, password_hash)
             except IntegrityError:  # by another link of the project at the same moment
                 continue
-        raise InvitationError("You came in twice at the same moment: open the link again.")
+        raise InvitationError(_("You came in twice at the same moment: open the link again."))
 
     def _enter(self, session: Session, token: str, worker: Worker, password_hash: str | None) -> Entrance:
         now = self._clock()
@@ -445,19 +451,31 @@ def _find_link(session: Session, token: str, *, lock: bool = False) -> SharedLin
     statement = select(SharedLink).where(SharedLink.token_hash == token_hash(token))
     row = session.scalar(statement.with_for_update() if lock else statement)
     if row is None or row.revoked_at is not None:
-        raise InvitationError(f"This link is unknown or no longer valid: {_ASK}.")
+        raise InvitationError(
+            _("This link is unknown or no longer valid: ask whoever gave it to you for a new one.")
+        )
     if not session.scalar(select(_LINK_MAKER_MAY).where(SharedLink.id == row.id)):
-        raise InvitationError(f"The person who made this link may no longer invite people: {_ASK}.")
+        raise InvitationError(
+            _(
+                "The person who made this link may no longer invite people: ask whoever gave it to you for a "
+                "new one."
+            )
+        )
     return row
 
 
 def _check_room(session: Session, row: SharedLink, now: datetime) -> None:
     """Refuse somebody new where the link has ended or is full."""
     if row.expires_at <= now:
-        ended = f"{row.expires_at.day} {row.expires_at:%B, %H:%M} UTC"
-        raise InvitationError(f"This link ended on {ended}: {_ASK}.")
+        raise InvitationError(
+            _(
+                "This link ended on {day}, {time} UTC: ask whoever gave it to you for a new one.",
+                day=write_day(row.expires_at),
+                time=f"{row.expires_at:%H:%M}",
+            )
+        )
     if count_where(session, Arrival.link_id == row.id) >= row.most:
-        raise InvitationError("All places of this link are taken: you have not been signed up.")
+        raise InvitationError(_("All places of this link are taken: you have not been signed up."))
 
 
 def _arrive(
@@ -504,9 +522,13 @@ def _check_is_only_rater(session: Session, user: UserRow, project_id: int) -> No
         select(Membership.project_id, Membership.role).where(Membership.user_id == user.id)
     ).all()
     if user.disabled_at is not None or (project_id, Role.RATER.value) not in map(tuple, held):
-        raise InvitationError("You are no longer a rater of this project: ask whoever gave you the link why.")
+        raise InvitationError(
+            _("You are no longer a rater of this project: ask whoever gave you the link why.")
+        )
     if user.is_administrator or len(held) > 1:
-        raise InvitationError(f"The account {user.name} has other roles by now: sign in with its password.")
+        raise InvitationError(
+            _("The account {name} has other roles by now: sign in with its password.", name=user.name)
+        )
 
 
 def _settings_of(session: Session, project_id: int) -> CrowdSettings:

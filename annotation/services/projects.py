@@ -64,6 +64,7 @@ from annotation.services.users import (
     get_user,
     id_of,
     roles_of,
+    spoken_language,
 )
 from annotation.services.writing import return_writings
 from annotation.types import Clock, Project, ProjectSettings, Role, User, utcnow
@@ -132,6 +133,8 @@ class PageContext:
     """Whether there are larger items to write for."""
     has_systems: bool = False
     """Whether any system is on its leaderboard."""
+    language: str = ""
+    """As `spoken_language`."""
 
 
 _WORKING = {Role.RATER, Role.WRITER}
@@ -203,12 +206,12 @@ class OverviewService:
             user = as_user(row)
             project = None if project_id is None else session.get(ProjectRow, project_id)
             if project is None or project.checks_of_id is not None:
-                return PageContext(user)
+                return PageContext(user, language=spoken_language(session, user.id, None))
             roles = roles_of(session, user.id, project.id)
             if user.is_administrator:
                 roles |= {Role.ADMINISTRATOR, Role.ADJUDICATOR}
             if not roles:
-                return PageContext(user)
+                return PageContext(user, language=spoken_language(session, user.id, None))
             items = select(LargerItem.id).where(LargerItem.project_id == project.id)
             systems = select(ScoredSystem.id).join(GoldSet).where(GoldSet.project_id == project.id)
             pairs = select(Pair.type).where(Pair.project_id == project.id).distinct()
@@ -220,6 +223,7 @@ class OverviewService:
                 frozenset(session.scalars(pairs)),
                 has_items=session.scalar(items.limit(1)) is not None,
                 has_systems=session.scalar(systems.limit(1)) is not None,
+                language=project.language,
             )
 
 

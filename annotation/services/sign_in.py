@@ -25,7 +25,15 @@ from sqlalchemy.orm import Session
 from annotation.errors import SignedOutError, SignInError, TooManyAttemptsError
 from annotation.passwords import Passwords, check_password
 from annotation.services.audit import record
-from annotation.services.users import as_user, end_invitations_of, find_user, get_user, lock_user
+from annotation.services.users import (
+    as_user,
+    end_invitations_of,
+    find_user,
+    get_user,
+    lock_user,
+    spoken_language,
+)
+from annotation.translation import _, mark
 from annotation.types import Clock, Role, User, utcnow
 from annotation.wording import name_key
 from db import Database, models
@@ -204,8 +212,8 @@ def end_sessions_of(session: Session, user_id: int) -> int:
     return result.rowcount if isinstance(result, CursorResult) else 0
 
 
-NOT_SIGNED_IN = "You are not signed in: sign in and try again."
-WRONG = "The name and the password do not fit: check both, or ask your administrator for a new link."
+NOT_SIGNED_IN = mark("You are not signed in: sign in and try again.")
+WRONG = mark("The name and the password do not fit: check both, or ask your administrator for a new link.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +256,7 @@ class SignInService:
         with self._database.session() as session:
             user = lock_user(session, admitted.user_id)
             if user.disabled_at is not None or user.password_hash != admitted.password_hash:
-                raise SignInError(WRONG)  # changed while argon2 was at work
+                raise SignInError(_(WRONG))  # changed while argon2 was at work
             user.password_hash = renewed or user.password_hash
             forget(session, admitted.attempt)
             return start_session(session, user.id, self._clock())
@@ -284,6 +292,11 @@ class SignInService:
         [(project_id, role)] = held
         return project_id if role == Role.RATER.value else None
 
+    def language_of(self, user_id: int, project_id: int | None) -> str:
+        """As `spoken_language`."""
+        with self._database.reading() as session:
+            return spoken_language(session, user_id, project_id)
+
     def sign_out(self, token: str) -> None:
         with self._database.session() as session:
             end_session(session, token)
@@ -305,7 +318,7 @@ class SignInService:
         """
         user = self.user_of(token)
         if user is None:
-            raise SignedOutError(NOT_SIGNED_IN)
+            raise SignedOutError(_(NOT_SIGNED_IN))
         check_password(new, user.name)
         with self._database.reading() as session:
             mark = _mark_of(get_user(session, user.name))
@@ -316,7 +329,7 @@ class SignInService:
             end_invitations_of(session, user.id)
             row = lock_user(session, user.id)
             if row.disabled_at is not None or row.password_hash != admitted.password_hash:
-                raise SignedOutError(NOT_SIGNED_IN)
+                raise SignedOutError(_(NOT_SIGNED_IN))
             row.password_hash = password_hash
             forget(session, admitted.attempt)
             end_sessions_of(session, row.id)
@@ -333,7 +346,7 @@ class SignInService:
         password_hash = None if user is None or user.disabled_at is not None else user.password_hash
         # Nothing is open meanwhile: argon2 takes its time on purpose.
         if not self._passwords.fits(password_hash, password) or user is None or password_hash is None:
-            raise SignInError(WRONG)
+            raise SignInError(_(WRONG))
         return _Admitted(user.id, password_hash, attempt)
 
 

@@ -13,6 +13,7 @@ from annotation.errors import NotFoundError, SettingsError
 from annotation.services.audit import record
 from annotation.services.sign_in import new_token, token_hash
 from annotation.services.users import as_user, get_user, id_of, lock_user
+from annotation.translation import _
 from annotation.types import Clock, User, utcnow
 from annotation.wording import check_name, is_id
 from db import Database
@@ -65,17 +66,29 @@ class TokenService:
         """
         kept = check_name(name)
         if days is not None and not 1 <= days <= LONGEST_DAYS:
-            raise SettingsError(f"A token ends after 1 to {LONGEST_DAYS:,} days, not {days}.")
+            raise SettingsError(
+                _(
+                    "A token ends after 1 to {most} days, not {days}.",
+                    most=f"{LONGEST_DAYS:,}",
+                    days=days,
+                )
+            )
         token = MARK + new_token()
         with self._database.session() as session:
             user = lock_user(session, get_user(session, user_name).id)
             now = self._clock()
             if user.disabled_at is not None:
-                raise SettingsError(f"{user.name} is disabled: enable the account first.")
+                raise SettingsError(_("{name} is disabled: enable the account first.", name=user.name))
             session.execute(delete(AccessToken).where(AccessToken.user_id == user.id, ~_runs(now)))
             count = select(func.count()).where(AccessToken.user_id == user.id)
             if (session.scalar(count) or 0) >= MOST_OF_USER:
-                raise SettingsError(f"{user.name} has {MOST_OF_USER} tokens: revoke one that is not needed.")
+                raise SettingsError(
+                    _(
+                        "{name} has {most} tokens: revoke one that is not needed.",
+                        name=user.name,
+                        most=MOST_OF_USER,
+                    )
+                )
             expires_at = None if days is None else now + timedelta(days=days)
             session.add(
                 AccessToken(
@@ -114,7 +127,13 @@ class TokenService:
             user = get_user(session, user_name)
             row = session.get(AccessToken, token_id) if is_id(token_id) else None
             if row is None or row.user_id != user.id:
-                raise NotFoundError(f"{user.name} has no token {token_id}: see the list of tokens.")
+                raise NotFoundError(
+                    _(
+                        "{name} has no token {number}: see the list of tokens.",
+                        name=user.name,
+                        number=token_id,
+                    )
+                )
             session.delete(row)
             record(session, self._clock(), "token revoked", user_id=id_of(by), name=user.name, token=row.name)
             return row.name

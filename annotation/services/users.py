@@ -23,6 +23,7 @@ from sqlalchemy.orm import Session, aliased
 
 from annotation.consent import Consent
 from annotation.errors import ConsentError, NotFoundError, SettingsError
+from annotation.translation import _
 from annotation.types import Role, User
 from annotation.wording import can_be_name, check_name, is_id, name_key
 from db import models
@@ -50,7 +51,8 @@ def get_user(session: Session, name: str, *, lock: bool = False) -> models.User:
     """
     row = find_user(session, name, lock=lock)
     if row is None:
-        raise NotFoundError(f"There is no account named {shorten(name, 100)!r}: see the list of accounts.")
+        told = repr(shorten(name, 100))
+        raise NotFoundError(_("There is no account named {name}: see the list of accounts.", name=told))
     return row
 
 
@@ -102,8 +104,19 @@ def flush_name(session: Session, name: str) -> None:
         raise name_is_taken(name) from None
 
 
+def spoken_language(session: Session, user_id: int, project_id: int | None) -> str:
+    """The language of the project, else the one of all projects in which the user rates; empty for none."""
+    if project_id is not None:
+        row = session.get(Project, project_id)
+        return "" if row is None else row.language
+    of_user = Membership.user_id == user_id, Membership.role == Role.RATER.value
+    joined = select(Project.language).join(Membership, Membership.project_id == Project.id).where(*of_user)
+    found = session.scalars(joined.distinct().limit(2)).all()
+    return found[0] if len(found) == 1 else ""
+
+
 def name_is_taken(name: str) -> SettingsError:
-    return SettingsError(f"An account named {name!r} already exists: choose another name.")
+    return SettingsError(_("An account named {name} already exists: choose another name.", name=repr(name)))
 
 
 def as_user(row: models.User) -> User:
@@ -317,7 +330,9 @@ def take_back(
     )
     row = session.scalar(statement.with_for_update()) if is_id(invitation_id) else None
     if row is None:
-        raise NotFoundError(f"There is no open link with the number {invitation_id}: see the list of them.")
+        raise NotFoundError(
+            _("There is no open link with the number {number}: see the list of them.", number=invitation_id)
+        )
     session.delete(row)
     return row
 

@@ -14,6 +14,7 @@ from annotation.predictions import TYPE as TYPE_OF_KEYPHRASES
 from annotation.senses import WORD_TO_SENSE
 from annotation.services.bundle import Services
 from annotation.services.projects import OverviewService, PageContext
+from annotation.translation import _, mark
 from annotation.types import Role
 from annotation.ui.accounts import ExclusionHandlers, MembersHandlers, UsersHandlers, build_users_page
 from annotation.ui.adjudicate import AdjudicateHandlers, build_adjudicate_page
@@ -53,9 +54,11 @@ from annotation.ui.writing import (
     build_review_page,
     build_write_page,
 )
+from kpdemo.translation import ENGLISH, language_of, use_language
 from kpdemo.ui.html import escape
 from kpdemo.ui.page import Pages
-from kpdemo.ui.widgets import THEME_BUTTON, PageLink, links_html
+from kpdemo.ui.page import say_to_scripts as say_to_all_scripts
+from kpdemo.ui.widgets import PageLink, language_menu, links_html, theme_button
 
 HOME = "/annotate/"
 OF_TYPES = {"senses": WORD_TO_SENSE, "predictions": TYPE_OF_KEYPHRASES}
@@ -77,29 +80,26 @@ HELP = {
     "senses": "annotation_texts",
 }
 """By the path of a page, the page of the documentation that is about it."""
+PAGES_OF_RATERS = ("", "rate")
+"""Paths of those that are in the reader's language; the others are in English."""
+NO_PROJECT = mark("No project")
 LEADERS = frozenset({Role.ADMINISTRATOR, Role.ADJUDICATOR})
 
 PROJECT_PAGES: tuple[tuple[str, str, frozenset[Role]], ...] = (
-    ("project", "Project", frozenset({Role.ADMINISTRATOR})),
-    ("agreement", "Agreement", LEADERS),
-    ("adjudicate", "Adjudicate", LEADERS),
-    (GOLD, "Gold", frozenset({Role.ADMINISTRATOR})),
-    ("rate", "Rate", frozenset({Role.RATER})),
-    ("write", "Write", frozenset({Role.WRITER})),
-    ("review", "Review", frozenset({Role.EDITOR, Role.ADMINISTRATOR})),
-    ("leaderboard", "Leaderboard", LEADERS),
-    ("predictions", "Predictions", frozenset({Role.ADMINISTRATOR})),
-    ("senses", "Word senses", frozenset({Role.ADMINISTRATOR, Role.WRITER})),
+    ("project", mark("Project"), frozenset({Role.ADMINISTRATOR})),
+    ("agreement", mark("Agreement"), LEADERS),
+    ("adjudicate", mark("Adjudicate"), LEADERS),
+    (GOLD, mark("Gold"), frozenset({Role.ADMINISTRATOR})),
+    ("rate", mark("Rate"), frozenset({Role.RATER})),
+    ("write", mark("Write"), frozenset({Role.WRITER})),
+    ("review", mark("Review"), frozenset({Role.EDITOR, Role.ADMINISTRATOR})),
+    ("leaderboard", mark("Leaderboard"), LEADERS),
+    ("predictions", mark("Predictions"), frozenset({Role.ADMINISTRATOR})),
+    ("senses", mark("Word senses"), frozenset({Role.ADMINISTRATOR, Role.WRITER})),
 )
 """Path, name, and whose roles lead there."""
 
-MENU_BUTTON = (
-    '<button type="button" id="page-menu" class="keep" aria-expanded="false" aria-controls="page-bar">'
-    "Menu</button>"
-)
-"""On a phone, where the bar above the title is folded."""
-
-TITLES = {"": "My projects", "users": "Accounts"}
+TITLES = {"": mark("My projects"), "users": mark("Accounts")}
 """Of the pages that belong to no project."""
 
 
@@ -117,7 +117,9 @@ class HeaderHandlers:
         except NotFoundError:
             return empty_header_html()
         is_gold = self.page == "project" and request.query_params.get("tab") == "gold"
-        return header_html(place, GOLD if is_gold else self.page, project_id)
+        language = language_of(request.cookies, request.headers, place.language)
+        with use_language(language if self.page in PAGES_OF_RATERS else ENGLISH):
+            return header_html(place, GOLD if is_gold else self.page, project_id)
 
 
 def build_header(handlers: HeaderHandlers, pages: gr.Blocks) -> Filling:
@@ -132,30 +134,39 @@ def build_header(handlers: HeaderHandlers, pages: gr.Blocks) -> Filling:
 def empty_header_html() -> str:
     """The header before it is known who is signed in: of the same height, so that nothing jumps."""
     place = '<div class="site-place"><p class="h1">&nbsp;</p></div>'
-    return f'<header class="site">{MENU_BUTTON}{_site_html("")}{place}</header>'
+    return f'<header class="site">{_menu_button()}{_site_html("")}{place}</header>'
+
+
+def _menu_button() -> str:
+    """On a phone, where the bar above the title is folded."""
+    return (
+        '<button type="button" id="page-menu" class="keep" aria-expanded="false" aria-controls="page-bar">'
+        f"{_('Menu')}</button>"
+    )
 
 
 def header_html(place: PageContext, page: str, project_id: int | None) -> str:
     is_known = place.project is not None and project_id is not None
-    title = place.project if place.project is not None else TITLES.get(page, "No project")
+    title = place.project if place.project is not None else _(TITLES.get(page, NO_PROJECT))
     links, more = _links(place, project_id, page) if is_known and project_id else ([], [])
     leads_somewhere = any(not link.current for link in links)
     folded = (
-        f'<details class="menu"><summary>More</summary><div>{links_html(more)}</div></details>'
+        f'<details class="menu"><summary>{_("More")}</summary><div>{links_html(more)}</div></details>'
         if more
         else ""
     )
     tabs = (
-        f'<nav class="site-tabs" aria-label="Project">{links_html(links)}{folded}</nav>'
+        f'<nav class="site-tabs" aria-label="{_("Project")}">{links_html(links)}{folded}</nav>'
         if leads_somewhere
         else ""
     )
-    name = next((label for path, label, _ in PROJECT_PAGES if path == page), "")
+    name = next((_(label) for path, label, _roles in PROJECT_PAGES if path == page), "")
     whole = f"{title} · {name}" if is_known and name else title
-    path, _, _ = page.partition("&")
+    path = page.partition("&")[0]
+    menu = language_menu() if page == "" else ""
     return (
         f'<header class="site" data-title="{escape(whole)}" data-user="{place.user.id}" data-page="{path}">'
-        f"{MENU_BUTTON}{_site_html(_user_html(place, page))}"
+        f"{_menu_button()}{_site_html(_user_html(place, page), menu)}"
         f'<div class="site-place"><h1><bdi>{escape(title)}</bdi></h1>{tabs}</div></header>'
     )
 
@@ -173,30 +184,32 @@ def _links(place: PageContext, project_id: int, page: str) -> tuple[list[PageLin
     links: tuple[list[PageLink], list[PageLink]] = [], []
     for path, label, allowed in PROJECT_PAGES:
         if allowed & place.roles and (path == page or OF_TYPES.get(path) in (None, *place.types)):
-            address, _, tab = path.partition("&")
+            address, _sign, tab = path.partition("&")
             whole = f"{HOME}{address}?project={project_id}{tab and f'&{tab}'}"
             is_folded = path != page and is_unused.get(path, False)
-            links[is_folded].append(PageLink(label, whole, current=path == page))
+            links[is_folded].append(PageLink(_(label), whole, current=path == page))
     return links
 
 
-def _site_html(user: str) -> str:
-    site = links_html([PageLink("Keyphrases", "/"), PageLink("Annotate", HOME)])
+def _site_html(user: str, menu: str = "") -> str:
+    site = links_html([PageLink(_("Keyphrases"), "/"), PageLink(_("Annotate"), HOME)])
     return (
-        f'<div class="site-bar" id="page-bar"><nav class="site-name" aria-label="Site">{site}</nav>'
-        f'<div class="site-user">{user}</div>{THEME_BUTTON}</div>'
+        f'<div class="site-bar" id="page-bar"><nav class="site-name" aria-label="{_("Site")}">{site}</nav>'
+        f'<div class="site-user">{user}</div>{menu}{theme_button()}</div>'
     )
 
 
 def _user_html(place: PageContext, page: str) -> str:
-    links = [PageLink("My projects", HOME, current=page == "")]
+    links = [PageLink(_("My projects"), HOME, current=page == "")]
     if place.user.is_administrator:
-        links.append(PageLink("Accounts", f"{HOME}users", current=page == "users"))
+        links.append(PageLink(_("Accounts"), f"{HOME}users", current=page == "users"))
     return (
-        f'<nav class="site-links" aria-label="Annotate">{links_html(links)}</nav>'
-        f'<a id="page-user" href="/account" title="My account"><bdi>{escape(place.user.name)}</bdi></a>'
-        f'<a id="page-help" href="/docs/{HELP[page]}.html" target="_blank">Help</a>'
-        '<form method="post" action="/sign-out"><button type="submit" class="keep">Sign out</button></form>'
+        f'<nav class="site-links" aria-label="{_("Annotate")}">{links_html(links)}</nav>'
+        f'<a id="page-user" href="/account" title="{_("My account")}">'
+        f"<bdi>{escape(place.user.name)}</bdi></a>"
+        f'<a id="page-help" href="/docs/{HELP[page]}.html" target="_blank">{_("Help")}</a>'
+        '<form method="post" action="/sign-out"><button type="submit" class="keep">'
+        f"{_('Sign out')}</button></form>"
     )
 
 
@@ -211,20 +224,61 @@ MAX_FILE_SIZE = LARGEST_FILE
 MINUTE = 60
 
 
-def build_annotation_pages(services: Services) -> gr.Blocks:
+SAID_BY_SCRIPTS = (
+    mark("Sign in in a new tab"),
+    mark(
+        "Your session ended, and nothing was done. {sign_in}, then come back and press again, or choose the "
+        "file again: what you typed is still here."
+    ),
+    mark("Your session ended. {sign_in}, then come back: what you typed is still here."),
+    mark(
+        "Somebody else is signed in now, and nothing was done: copy what you typed, then open the page again."
+    ),
+    *(mark("today"), mark("Annotate")),
+)
+"""By page.js; the rating form brings its own."""
+
+
+def say_to_scripts() -> dict[str, str]:
+    """What the scripts say in the language of the request, by the English text."""
+    return {**say_to_all_scripts(), **{text: _(text) for text in SAID_BY_SCRIPTS}}
+
+
+def new_pages() -> Pages:
+    kept = MINUTE, KEPT_MINUTES * MINUTE
+    return Pages(title="Annotate", say=say_to_scripts, analytics_enabled=False, delete_cache=kept)
+
+
+def build_pages_of_raters(services: Services, pages: Pages) -> None:
+    """Those that are in the reader's language."""
+    with pages:
+        build_header(HeaderHandlers(services.overview, ""), pages)
+        home = HomeHandlers(services.accounts, services.overview, services.projects, services.ratings)
+        build_home_page(home, pages)
+    with pages.route("Rate", "/rate", show_in_navbar=False):
+        build_header(HeaderHandlers(services.overview, "rate"), pages)
+        build_rate_page(RateHandlers(services.accounts, services.projects), pages)
+
+
+def build_translated_pages(services: Services) -> Pages:
+    """The pages of raters alone, for their words."""
+    pages = new_pages()
+    build_pages_of_raters(services, pages)
+    return pages
+
+
+def build_annotation_pages(services: Services) -> Pages:
     """All pages of annotation as one application."""
     accounts, projects = services.accounts, services.projects
     dictionary = services.dictionary
-    pages = Pages(title="Annotate", analytics_enabled=False, delete_cache=(MINUTE, KEPT_MINUTES * MINUTE))
+    pages = new_pages()
 
     @contextmanager
     def page(path: str, name: str) -> Iterator[Filling]:
         with pages.route(name, f"/{path}", show_in_navbar=False):
             yield build_header(HeaderHandlers(services.overview, path), pages)
 
-    with pages:
-        build_header(HeaderHandlers(services.overview, ""), pages)
-        build_home_page(HomeHandlers(accounts, services.overview, projects, services.ratings), pages)
+    build_pages_of_raters(services, pages)
     with page("write", "Write"):
         build_write_page(WriteHandlers(accounts, projects), pages)
     with page("review", "Review"):
@@ -234,8 +288,6 @@ def build_annotation_pages(services: Services) -> gr.Blocks:
             ItemsHandlers(accounts, projects, services.items),
             pages,
         )
-    with page("rate", "Rate"):
-        build_rate_page(RateHandlers(accounts, projects), pages)
     with page("agreement", "Agreement"):
         build_agreement_page(AgreementHandlers(accounts, services.agreement), pages)
     with page("adjudicate", "Adjudicate"):

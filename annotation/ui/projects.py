@@ -34,6 +34,7 @@ from annotation.services.gold import ExportRecord, GoldCounts, GoldService
 from annotation.services.pairs import PairService, StuckPair, StuckPairs
 from annotation.services.projects import OverviewService, ProjectLine, ProjectService
 from annotation.services.ratings import RatingService
+from annotation.translation import _, mark, ngettext
 from annotation.types import Average, ProjectSettings, Role, User
 from annotation.ui.accounts import (
     ExclusionHandlers,
@@ -81,7 +82,7 @@ from annotation.ui.wording import (
     time_html,
 )
 from annotation.web.downloads import gold_address, read_options
-from kpdemo.translation import LANGUAGES
+from kpdemo.translation import ENGLISH, LANGUAGES, language_of, use_language
 from kpdemo.ui.html import count_noun, escape, group_digits, markdown_html
 from kpdemo.ui.widgets import (
     GO_ON,
@@ -96,14 +97,14 @@ from kpdemo.ui.widgets import (
     unseen_box,
 )
 
-NOTHING_YET = "You are not in any project yet. Ask the administrator of a project to add you."
-NO_MORE = (
+NOTHING_YET = mark("You are not in any project yet. Ask the administrator of a project to add you.")
+NO_MORE = mark(
     "You are in no project now; what you graded or wrote is kept. Ask the administrator of a project to add "
     "you again."
 )
-NO_PROJECTS = "No projects yet. Make one below, then import pairs and invite raters."
-PAUSED = "Paused: your administrator can tell you when you can go on"
-CHANGED_TEXT = "The text that you agreed to has changed: please agree again"
+NO_PROJECTS = mark("No projects yet. Make one below, then import pairs and invite raters.")
+PAUSED = mark("Paused: your administrator can tell you when you can go on")
+CHANGED_TEXT = mark("The text that you agreed to has changed: please agree again")
 NEW_TYPE = "type"
 """Of the address: the comparison type of a project that is to be made."""
 
@@ -124,20 +125,22 @@ class HomeHandlers:
         The form is for administrators of the server.
         """
         with shown_to_user(AnnotationError):
-            user = self.accounts.user(request.username or "")
-            lines = self.overview.projects(user)
-            cards = [project_html(line, user, self._progress(line, user)) for line in lines]
+            place = self.overview.place(request.username or "", None)
+            user, lines = place.user, self.overview.projects(place.user)
+            with use_language(language_of(request.cookies, request.headers, place.language)):
+                cards = [project_html(line, user, self._progress(line, user)) for line in lines]
+                none = "" if cards else empty_html(self._without_projects(user))
         asked = str(request.query_params.get(NEW_TYPE, ""))
         types = [asked] if asked in COMPARISON_TYPES else gr.skip()
         form = gr.Accordion(visible=user.is_administrator, open=not lines or asked in COMPARISON_TYPES)
         if not cards:
-            return empty_html(self._without_projects(user)), form, types
+            return none, form, types
         return f'<ul class="projects">{"".join(cards)}</ul>', form, types
 
     def _without_projects(self, user: User) -> str:
         if user.is_administrator:
-            return NO_PROJECTS
-        return NO_MORE if self.overview.has_worked(user) else NOTHING_YET
+            return _(NO_PROJECTS)
+        return _(NO_MORE if self.overview.has_worked(user) else NOTHING_YET)
 
     def create(self, request: gr.Request, *values: object) -> str:
         """Make a project of the form; where its page is."""
@@ -154,7 +157,7 @@ class HomeHandlers:
 
 def build_home_page(handlers: HomeHandlers, page: gr.Blocks) -> None:
     cards = gr.HTML(
-        empty_html("Opening your projects."),
+        empty_html(_("Opening your projects.")),
         elem_id="home-projects",
         apply_default_css=False,
         js_on_load=None,
@@ -185,28 +188,33 @@ def next_steps(line: ProjectLine, user: User, progress: Progress | None) -> list
     there = f"project={line.id}"
     steps = []
     if leads and not line.pairs and not line.unwritten:
-        text = "Restore or import pairs" if line.withdrawn else "Import pairs"
+        text = _("Restore or import pairs") if line.withdrawn else _("Import pairs")
         steps.append(PageLink(text, f"/annotate/project?{there}"))
     if leads and not line.raters and not line.is_graded:
-        steps.append(PageLink("Invite raters", f"/annotate/project?{there}&tab=members"))
+        steps.append(PageLink(_("Invite raters"), f"/annotate/project?{there}&tab=members"))
     if page := _page_of_the_text(line):
-        steps.append(PageLink("Agree to the changed text", f"/annotate/{page}?{there}"))
+        steps.append(PageLink(_("Agree to the changed text"), f"/annotate/{page}?{there}"))
     if Role.WRITER in line.roles and line.unwritten:
-        steps.append(PageLink("Write", f"/annotate/write?{there}"))
+        steps.append(PageLink(_("Write"), f"/annotate/write?{there}"))
     if (leads or Role.EDITOR in line.roles) and line.to_review:
-        steps.append(PageLink(f"Review {count_noun(line.to_review, 'text')}", f"/annotate/review?{there}"))
+        count = group_digits(line.to_review)
+        text = ngettext("Review {count} text", "Review {count} texts", line.to_review, count=count)
+        steps.append(PageLink(text, f"/annotate/review?{there}"))
     is_done = line.is_paused or (progress is not None and progress.rated >= progress.total)
     if progress is not None and not is_done:
-        steps.append(PageLink("Grade pairs", f"/annotate/rate?{there}"))
+        steps.append(PageLink(_("Grade pairs"), f"/annotate/rate?{there}"))
     if settles and line.to_adjudicate:
-        text = f"Adjudicate {count_noun(line.to_adjudicate, 'pair')}"
+        count = group_digits(line.to_adjudicate)
+        text = ngettext(
+            "Adjudicate {count} pair", "Adjudicate {count} pairs", line.to_adjudicate, count=count
+        )
         steps.append(PageLink(text, f"/annotate/adjudicate?{there}"))
     if leads and line.is_graded and not line.to_adjudicate:
-        steps.append(PageLink("Export gold", f"/annotate/project?{there}&tab=gold"))
+        steps.append(PageLink(_("Export gold"), f"/annotate/project?{there}&tab=gold"))
     if settles and line.finished:
-        steps.append(PageLink("See agreement", f"/annotate/agreement?{there}"))
+        steps.append(PageLink(_("See agreement"), f"/annotate/agreement?{there}"))
     if progress is not None and is_done and progress.rated:
-        steps.append(PageLink("See my answers", f"/annotate/rate?{there}"))
+        steps.append(PageLink(_("See my answers"), f"/annotate/rate?{there}"))
     return steps
 
 
@@ -224,22 +232,34 @@ def project_html(line: ProjectLine, user: User, progress: Progress | None) -> st
     if progress is not None:
         facts.append(progress_html(progress.rated, progress.total, graded_text(progress)))
     if line.is_paused:
-        facts.append(PAUSED)
+        facts.append(_(PAUSED))
     if _page_of_the_text(line):
-        facts.append(CHANGED_TEXT)
+        facts.append(_(CHANGED_TEXT))
     if leads and line.pairs:
-        text = f"{group_digits(line.finished)} of {count_noun(line.pairs, 'pair')} done"
+        text = ngettext(
+            "{done} of {count} pair done",
+            "{done} of {count} pairs done",
+            line.pairs,
+            done=group_digits(line.finished),
+            count=group_digits(line.pairs),
+        )
         facts.append(progress_html(line.finished, line.pairs, text))
         if line.to_adjudicate:
-            facts.append(escape(f"{group_digits(line.to_adjudicate)} to adjudicate"))
+            facts.append(escape(_("{number} to adjudicate", number=group_digits(line.to_adjudicate))))
     unwritten = line.unwritten if leads or line.roles & {Role.WRITER, Role.EDITOR} else 0
     if unwritten:
-        facts.append(escape(f"Up to {count_noun(unwritten, 'larger item')} to write for"))
+        text = ngettext(
+            "Up to {count} larger item to write for",
+            "Up to {count} larger items to write for",
+            unwritten,
+            count=group_digits(unwritten),
+        )
+        facts.append(escape(text))
     if not line.pairs and not unwritten:
         facts.append(_without_pairs(line, leads=bool(leads)))
     name = escape(line.name)
     title = f'<a href="{escape(_title_address(line, user))}"><bdi>{name}</bdi></a>'
-    of_server = "administrator of the server" if user.is_administrator else ""
+    of_server = _("administrator of the server") if user.is_administrator else ""
     own = line.roles - {Role.ADMINISTRATOR} if of_server else line.roles  # one is enough
     mine = ", ".join(filter(None, (of_server, roles_text(own))))
     waiting = f'<span class="small">{escape(_waiting_text(line, user))}</span>'
@@ -254,18 +274,23 @@ def project_html(line: ProjectLine, user: User, progress: Progress | None) -> st
 
 def _without_pairs(line: ProjectLine, *, leads: bool) -> str:
     if not line.withdrawn:
-        return "No pairs yet"
-    return escape(all_withdrawn_text(line.withdrawn)) if leads else "No pairs at the moment"
+        return _("No pairs yet")
+    return escape(all_withdrawn_text(line.withdrawn)) if leads else _("No pairs at the moment")
 
 
 def _waiting_text(line: ProjectLine, user: User) -> str:
     """Where this user has nothing to do: whom the project waits for, as its leaders may know."""
     leads = user.is_administrator or Role.ADMINISTRATOR in line.roles
     if (leads or Role.ADJUDICATOR in line.roles) and line.pairs > line.finished and line.raters:
-        return f"Waiting for {count_noun(line.raters, 'rater')} to grade"
+        return ngettext(
+            "Waiting for {count} rater to grade",
+            "Waiting for {count} raters to grade",
+            line.raters,
+            count=group_digits(line.raters),
+        )
     if leads and line.unwritten:
-        return "Waiting for writers to write"
-    return "Nothing for you to do at the moment"
+        return _("Waiting for writers to write")
+    return _("Nothing for you to do at the moment")
 
 
 def _title_address(line: ProjectLine, user: User) -> str:
@@ -381,9 +406,10 @@ def settings_fields(prefix: str) -> SettingsFields:
             trigger_mode="always_last",
             **QUIETLY,
         )
-        types.change(  # the address may have ticked one
+        gr.on(
+            [types.change, language.change],  # the address may have ticked one
             follow_types,
-            [types, guidelines],
+            [types, guidelines, language],
             guidelines,
             api_name="follow_types",
             trigger_mode="always_last",
@@ -493,22 +519,23 @@ def follow_raters(raters: object, threshold: object, scale: object = "clss") -> 
     """The usual threshold for so many raters, in place of that for another number; one's own stays."""
     try:
         number, given = whole_of(raters, "number"), decimal_or_none(threshold, "number")
-        chosen, _ = parse_scale(str(scale or ""))
+        chosen, _words = parse_scale(str(scale or ""))
     except SettingsError:
         return gr.skip()
     is_usual = given in usual_thresholds(chosen)
     return decimal_text(default_threshold(number, chosen)) if is_usual else gr.skip()
 
 
-def follow_types(types: list[str] | None, guidelines: str | None) -> Any:
+def follow_types(types: list[str] | None, guidelines: str | None, language: str | None = ENGLISH) -> Any:
     """Starter guidelines for the types that are ticked, in place of those for others; one's own stay."""
-    return starter_guidelines(types or ()) if is_starter(guidelines or "") else gr.skip()
+    code = language or ENGLISH
+    return starter_guidelines(types or (), code) if is_starter(guidelines or "") else gr.skip()
 
 
 def range_html(raters: object, threshold: object, scale: object = "clss") -> str:
     """What to know of the two numbers; nothing while one of them cannot be read."""
     try:
-        chosen, _ = parse_scale(str(scale or ""))
+        chosen, _words = parse_scale(str(scale or ""))
         text = wider_range_text(whole_of(raters, "number"), decimal_or_none(threshold, "number"), chosen)
     except SettingsError:
         return ""
@@ -805,7 +832,7 @@ class ExportHandlers:
     ) -> tuple[str, str]:
         """What would be written, with the link that writes it, and the exports before."""
         try:
-            project_id, _ = require_member(request, self.accounts, Role.ADMINISTRATOR)
+            project_id, _user = require_member(request, self.accounts, Role.ADMINISTRATOR)
             options = read_options(format or "", unfinished or "", raters or "", "yes" if comments else "")
             earlier = exports_html(self.gold.exports(project_id))
             counts = self.gold.counts(project_id)
@@ -935,7 +962,7 @@ class ProjectHandlers:
     def open(self, request: gr.Request) -> tuple[Any, ...]:
         """The tab that the address names, and the settings; for others than administrators nothing."""
         try:
-            project_id, _ = require_member(request, self.accounts, Role.ADMINISTRATOR)
+            project_id, _user = require_member(request, self.accounts, Role.ADMINISTRATOR)
             project = self.projects.get(project_id)
         except AnnotationError as error:  # `explain` shows it on the page, where it stays
             raise gr.Error(escape(str(error)), visible=False, print_exception=False) from error

@@ -26,10 +26,10 @@ from annotation.ui.wording import consent_html, examples_html, scale_html, trans
 from annotation.wording import LONGEST_COMMENT, LONGEST_NOTE
 from kpdemo.translation import (
     ENGLISH,
-    LANGUAGE_COOKIE,
     LANGUAGES,
     current_language,
     html_language,
+    language_of,
     use_language,
     write_decimal,
 )
@@ -67,7 +67,7 @@ class RateHandlers:
 
     def open(self, request: gr.Request) -> str:
         """The form for the project that the address names, or a sentence with the next step."""
-        with use_language(request.cookies.get(LANGUAGE_COOKIE, ENGLISH)):
+        with use_language(language_of(request.cookies, request.headers)):
             return self._open(request)
 
     def _open(self, request: gr.Request) -> str:
@@ -80,12 +80,9 @@ class RateHandlers:
             project = self.projects.get(project_id)
         except AnnotationError as error:
             return problem_html(str(error))
-        return form_html(project, user, self._language(request, project))
-
-    def _language(self, request: gr.Request, project: Project) -> str:
-        """The reader's own choice, else the project's."""
-        chosen = request.cookies.get(LANGUAGE_COOKIE, "")
-        return chosen if chosen in LANGUAGES else project.settings.language
+        return form_html(
+            project, user, language_of(request.cookies, request.headers, project.settings.language)
+        )
 
 
 def build_rate_page(handlers: RateHandlers, page: gr.Blocks) -> None:
@@ -95,7 +92,7 @@ def build_rate_page(handlers: RateHandlers, page: gr.Blocks) -> None:
 def build_form(write: Callable[[gr.Request], str], page: gr.Blocks, elem_id: str, api_name: str) -> None:
     """A form in a part of its own, which the server writes when the page is opened."""
     form = gr.HTML(
-        empty_html("Opening the project."), elem_id=elem_id, apply_default_css=False, js_on_load=None
+        empty_html(_("Opening the project.")), elem_id=elem_id, apply_default_css=False, js_on_load=None
     )
     page.load(write, outputs=form, api_name=api_name, **QUIETLY)
 

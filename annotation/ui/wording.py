@@ -22,7 +22,7 @@ from annotation.scale import (
     scale_points,
 )
 from annotation.senses import ItemView, SenseGroup, SenseText
-from annotation.translation import _
+from annotation.translation import _, ngettext
 from annotation.types import ProjectSettings, Role
 from annotation.wording import LONGEST_NOTE, figure_text
 from kpdemo.ui.html import count_noun, escape, group_digits
@@ -52,14 +52,18 @@ def _regroup_match(found: re.Match[str]) -> str:
 
 def all_withdrawn_text(withdrawn: int) -> str:
     """Of a project that has no other pairs."""
-    what = "Its only pair is" if withdrawn == 1 else f"All {group_digits(withdrawn)} pairs are"
-    return f"{what} withdrawn: restore what should count under All pairs on the project's page."
+    return ngettext(
+        "Its only pair is withdrawn: restore what should count under All pairs on the project's page.",
+        "All {count} pairs are withdrawn: restore what should count under All pairs on the project's page.",
+        withdrawn,
+        count=group_digits(withdrawn),
+    )
 
 
 def roles_text(roles: Iterable[Role]) -> str:
     """The highest first: administrator, rater."""
     held = set(roles)
-    return ", ".join(role.value for role in ROLE_ORDER if role in held)
+    return ", ".join(_(role.value) for role in ROLE_ORDER if role in held)
 
 
 def parse_role(text: str) -> Role:
@@ -94,9 +98,10 @@ def time_in(moment: datetime, zone: str | None) -> str:
 
 def graded_text(progress: Progress) -> str:
     """What a rater has done, and how much they can still have: fewer as the others grade."""
-    done = f"You graded {count_noun(progress.rated, 'pair')}"
+    rated = group_digits(progress.rated)
+    done = ngettext("You graded {count} pair", "You graded {count} pairs", progress.rated, count=rated)
     left = progress.total - progress.rated
-    return f"{done}, up to {group_digits(left)} left" if left > 0 else done
+    return _("{done}, up to {left} left", done=done, left=group_digits(left)) if left > 0 else done
 
 
 def held_back_text(pairs: int) -> str:

@@ -96,6 +96,43 @@ class Import(Answer):
     notes: list[str]
 
 
+class MeasuredGold(Answer):
+    id: int
+    pairs: int
+    sha256: str
+
+
+class Interval(Answer):
+    value: float | None
+    low: float | None
+    high: float | None
+    reason: str | None = None
+
+
+class AsRater(Answer):
+    """What becomes of α when the system is one more rater of a type."""
+
+    system: str
+    type: str
+    pairs: int
+    alpha_people: Interval
+    alpha_with_system: Interval
+    bias: float | None
+    distance: float | None
+    pearson: float | None
+    spearman: float | None
+    reason: str | None = None
+
+
+class AddedSystem(Answer):
+    gold: MeasuredGold
+    system: str
+    scores: int
+    without_score: dict[str, int]
+    left_out: int
+    as_rater: list[AsRater]
+
+
 class Pair(Answer):
     id: str
     type: str

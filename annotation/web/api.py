@@ -29,6 +29,7 @@ from annotation.errors import (
     WritingError,
 )
 from annotation.services.sign_in import NOT_SIGNED_IN
+from annotation.translation import _
 from annotation.types import User
 from annotation.wording import MOST_SHOWN, quote_value, whole_in
 from kpdemo.text import shorten
@@ -100,12 +101,12 @@ def user_in(connection: HTTPConnection) -> User | None:
 
 
 async def _account(request: Request) -> User:
+    set_language(request.headers.get("accept-language", ENGLISH))  # that of the page
     user = user_in(request)
     if user is None:
-        raise SignedOutError(NOT_SIGNED_IN)
+        raise SignedOutError(_(NOT_SIGNED_IN))
     if request.headers.get(RATER_HEADER, str(user.id)) != str(user.id):
-        raise SignedOutError("Somebody else is signed in here now: sign in and go on where you were.")
-    set_language(request.headers.get("accept-language", ENGLISH))  # that of the page
+        raise SignedOutError(_("Somebody else is signed in here now: sign in and go on where you were."))
     return user
 
 
@@ -145,7 +146,9 @@ def path_id(name: str) -> Callable[[Request], Any]:
         text: str = request.path_params[name]
         found = whole_in(text)
         if found is None:
-            raise NotFoundError(f"There is no {name} {quote_value(text)}: open your queue again.")
+            raise NotFoundError(
+                _("There is no {name} {value}: open your queue again.", name=_(name), value=quote_value(text))
+            )
         return found
 
     return number

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from annotation.services.bundle import DamagedError, UnreachableError
 from annotation.services.sign_in import NOT_SIGNED_IN, SignInService
 from annotation.services.tokens import TokenService
+from annotation.translation import _, mark
 from annotation.types import User
 from annotation.web.api import RATER_HEADER, USER_IN_SCOPE
 from annotation.web.responder import (
@@ -28,9 +29,13 @@ from annotation.web.responder import (
     read_cookie,
     sign_in_address,
 )
+from annotation.wording import whole_in
+from kpdemo.translation import language_of, set_language, use_language
 
 PUBLIC = (f"{PREFIX}/assets/", f"{PREFIX}/static/", f"{PREFIX}/theme.css")
 """Gradio's own scripts and styles: the same for everybody, and many for each page."""
+SPEAKING = (f"{PREFIX}/", f"{PREFIX}/rate")
+"""Pages that are in the reader's language."""
 
 
 NO_TOKEN = (
@@ -63,10 +68,14 @@ class Guard:
             return user
         return self.look_up(connection)
 
+    def language_of(self, user: User, project_id: int | None) -> str:
+        """The language of a project, else of those in which the user rates; empty where there is none."""
+        return self._sign_ins.language_of(user.id, project_id)
+
     def look_up(self, connection: HTTPConnection) -> User | None:
         """The same from the database; a program by its token alone, a browser by its cookie alone."""
         if connection.scope["path"].startswith(PROGRAMS):
-            kind, _, bearer = connection.headers.get("authorization", "").partition(" ")
+            kind, _space, bearer = connection.headers.get("authorization", "").partition(" ")
             return self._tokens.user_of(bearer.strip()) if kind.lower() == "bearer" else None
         token = read_cookie(connection, COOKIE)
         return None if token is None else self._sign_ins.user_of(token)
@@ -93,6 +102,10 @@ class GuardMiddleware:
         user: User | None = None
         try:
             user = await to_thread.run_sync(self._guard.look_up, connection)
+            if user is not None and path in SPEAKING and wants_page(connection):
+                project = whole_in(connection.query_params.get("project", ""))
+                otherwise = await to_thread.run_sync(self._guard.language_of, user, project)
+                set_language(language_of(connection.cookies, connection.headers, otherwise))
             answer = self._answer(connection, user)
         except (UnreachableError, DamagedError) as error:
             answer = failed_answer(error, connection)
@@ -114,7 +127,7 @@ class GuardMiddleware:
                 )
             )
         if user is None and not is_for_reader:
-            return JSONResponse({"error": NOT_SIGNED_IN}, status_code=401)
+            return JSONResponse({"error": _(NOT_SIGNED_IN)}, status_code=401)
         if user is not None and _is_from_page_of_other(connection, user):
             return JSONResponse({"error": _SOMEBODY_ELSE}, status_code=409)
         path = connection.scope["path"]
@@ -156,7 +169,7 @@ def _without_storing(send: Send) -> Send:
     return send_marked
 
 
-NOTHING = "There is nothing at this address: it may be mistyped, or what was here has been removed."
+NOTHING = mark("There is nothing at this address: it may be mistyped, or what was here has been removed.")
 
 
 class MissingPageMiddleware:
@@ -167,7 +180,7 @@ class MissingPageMiddleware:
         self._page = load_templates().get_template("missing.html")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not wants_page(HTTPConnection(scope)):
+        if scope["type"] != "http" or not wants_page(asked := HTTPConnection(scope)):
             await self._app(scope, receive, send)
             return
         is_missing, body = False, b""
@@ -181,7 +194,9 @@ class MissingPageMiddleware:
             elif message["type"] == "http.response.body":
                 body += message.get("body", b"")
                 if not message.get("more_body", False):
-                    page = HTMLResponse(self._page.render(sentence=_sentence(body)), 404, NO_STORE)
+                    with use_language(language_of(asked.cookies, asked.headers)):
+                        text = self._page.render(sentence=_sentence(body))
+                    page = HTMLResponse(text, 404, NO_STORE)
                     await page(scope, receive, send)
 
         await self._app(scope, receive, send_or_replace)
@@ -196,5 +211,5 @@ def _sentence(body: bytes) -> str:
     try:
         said = json.loads(body)["error"]
     except (ValueError, KeyError, TypeError):
-        return NOTHING
-    return said if isinstance(said, str) else NOTHING
+        return _(NOTHING)
+    return said if isinstance(said, str) else _(NOTHING)

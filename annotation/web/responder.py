@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from anyio import CapacityLimiter, to_thread
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
@@ -18,7 +19,17 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from annotation.passwords import AT_ONCE, LONGEST_PASSWORD, SHORTEST_PASSWORD
 from annotation.services.bundle import DamagedError, UnreachableError, UnwritableError
 from annotation.services.sign_in import LONGEST_SESSION, SignInService
+from annotation.translation import _
 from annotation.types import User
+from annotation.wording import write_date
+from kpdemo.translation import (
+    LANGUAGES,
+    current_language,
+    html_language,
+    language_of,
+    set_language,
+    use_language,
+)
 from kpdemo.ui.serving import cookie_name, is_secure
 
 PREFIX = "/annotate"
@@ -133,8 +144,23 @@ def load_templates() -> Environment:
         script=(ASSETS / "sign-in.js").read_text(encoding="utf-8"),
         shortest=SHORTEST_PASSWORD,
         longest=LONGEST_PASSWORD,
+        languages={code: (name, html_language(code)) for code, name in LANGUAGES.items()},
+        current_language=current_language,
+        html_language=html_language,
+        write_date=write_date,
+        _=_say,
     )
     return templates
+
+
+def _say(message: str, **values: object) -> Markup:
+    """A sentence of a template in the reader's language; what is filled in is escaped unless it is markup."""
+    return Markup(_(message)).format(**values)
+
+
+async def speak(request: Request) -> None:
+    """A dependency: the answer is in the reader's language."""
+    set_language(language_of(request.cookies, request.headers))
 
 
 class Responder:
@@ -166,6 +192,11 @@ class Responder:
             keep_session(response, request, token, await self.ask(self._sign_ins.browser_mark, user.name))
         return response
 
+    async def speak_for(self, request: Request, user: User) -> None:
+        """Answer in the language of a user, who may be a rater of projects in another one."""
+        otherwise = await self.ask(self._sign_ins.language_of, user.id, None)
+        set_language(language_of(request.cookies, request.headers, otherwise))
+
     async def landing(self, user: User | None, path: str) -> str:
         """Where a user lands who goes to `path`: in place of a list of one project, at its pairs."""
         if path != HOME or user is None:
@@ -189,11 +220,17 @@ class Responder:
         status: int = 200,
         error: Exception | None = None,
         user: User | None = None,
+        here: str = "",
         headers: dict[str, str] | None = None,
         **values: Any,
     ) -> Response:
-        """A page; the sentence of an error stands above its form, the name of a user in its head."""
-        text = self._templates.get_template(template).render(error=error and str(error), user=user, **values)
+        """A page; the sentence of an error stands above its form, the name of a user in its head.
+
+        Args:
+            here: the address of the same page in another language; empty for that which it has now.
+        """
+        shown = self._templates.get_template(template)
+        text = shown.render(error=error and str(error), user=user, here=here, **values)
         return HTMLResponse(text, status_code=status, headers={**NO_STORE, **(headers or {})})
 
 
@@ -208,7 +245,8 @@ def failed_answer(error: UnreachableError | DamagedError, asked: HTTPConnection)
     if asked.scope["type"] != "http" or asked.scope["path"].startswith(FOR_PROGRAMS) or not is_for_reader:
         return JSONResponse({"error": error.for_users}, status_code=status, headers=again)
     is_form = asked.scope["method"] not in ("GET", "HEAD")
-    page = _page().render(error=error.for_users, is_form=is_form)
+    with use_language(language_of(asked.cookies, asked.headers)):
+        page = _page().render(error=_(error.for_users), is_form=is_form)
     return HTMLResponse(page, status, {**NO_STORE, **again})
 
 

@@ -211,7 +211,7 @@ def build_rating_routes(
     async def pair_id(pair: str) -> tuple[int, bool]:
         found = names.find(pair)
         if found is None:
-            raise NotFoundError("There is no such pair: open your queue again.")
+            raise NotFoundError(_("There is no such pair: open your queue again."))
         return found
 
     asked_pair = Depends(pair_id)
@@ -494,7 +494,9 @@ def build_adjudication_routes(accounts: AccountService, adjudication: Adjudicati
         """By the names of `Which`; `type` in the address leaves out other comparison types."""
         accounts.require(user.name, project, Role.ADJUDICATOR, Role.ADMINISTRATOR)
         if not can_be_stored(type):
-            raise NotFoundError(f"There is no type {quote_value(type)}: choose one from the list.")
+            raise NotFoundError(
+                _("There is no type {value}: choose one from the list.", value=quote_value(type))
+            )
         counts = adjudication.counts(project, type or None, viewer=user.id)
         return {which.value: count for which, count in counts.items()}
 

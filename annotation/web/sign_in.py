@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 
@@ -24,6 +24,7 @@ from annotation.services.bundle import UnreachableError
 from annotation.services.crowds import CrowdService, SharedOffer
 from annotation.services.sign_in import SignInService
 from annotation.services.tokens import TokenService
+from annotation.translation import _, mark
 from annotation.types import User
 from annotation.web.api import add_refusals
 from annotation.web.guard import Guard, GuardMiddleware
@@ -38,15 +39,23 @@ from annotation.web.responder import (
     read_cookie,
     read_form,
     sign_in_address,
+    speak,
 )
 from annotation.wording import quote_value, whole_in
+from kpdemo.translation import language_of, set_language
 
-ENDED = "Your session ended. Sign in and go on where you were"
-KEPT = f"{ENDED}: what you graded and typed is kept."
+
+def _speak(request: Request, offer: Invitation | SharedOffer) -> None:
+    """Answer in the language of the project that somebody is invited to, unless they chose another."""
+    set_language(language_of(request.cookies, request.headers, offer.language))
+
+
+ENDED = mark("Your session ended. Sign in and go on where you were.")
+KEPT = mark("Your session ended. Sign in and go on where you were: what you graded and typed is kept.")
 KEEPING = ("/annotate/rate", "/annotate/write", "/annotate/adjudicate")
 """Pages whose scripts keep in the browser what was not sent yet."""
 
-SIGNED_OUT = "You are signed out."
+SIGNED_OUT = mark("You are signed out.")
 _MINUTE = 60
 
 
@@ -68,9 +77,9 @@ class SignInPages:
             return self._responder.go(await self._responder.landing(user, local_path(path)))
         note = ""
         if "out" in request.query_params:
-            note = SIGNED_OUT
+            note = _(SIGNED_OUT)
         elif path and ("ended" in request.query_params or read_cookie(request, COOKIE) is not None):
-            note = KEPT if path.startswith(KEEPING) else f"{ENDED}."
+            note = _(KEPT if path.startswith(KEEPING) else ENDED)
         return await self._form(path=local_path(path), name="", note=note)
 
     async def sign_in(self, request: Request) -> Response:
@@ -90,10 +99,8 @@ class SignInPages:
         except SignInError as error:
             return await self._form(status=403, error=error, path=path, name=name, note="")
         except UnreachableError as error:
-            told = SignInError(error.for_users)
-            return self._responder.show(
-                "sign_in.html", status=503, error=told, path=path, name=name, note="", is_new=False
-            )
+            told = SignInError(_(error.for_users))
+            return self._show(status=503, error=told, path=path, name=name, note="", is_new=False)
         return await self._responder.let_in(request, token, path)
 
     async def sign_out(self, request: Request) -> Response:
@@ -104,14 +111,17 @@ class SignInPages:
 
     async def _form(self, **values: Any) -> Response:
         is_new = not await self._responder.ask(self._invitations.has_administrator)
-        return self._responder.show("sign_in.html", is_new=is_new, **values)
+        return self._show(is_new=is_new, **values)
+
+    def _show(self, *, path: str, **values: Any) -> Response:
+        return self._responder.show("sign_in.html", path=path, here=sign_in_address(path), **values)
 
 
 USER_PATH = "/account/name"
 """Tells a browser, and nobody else, who is signed in there."""
 
-CHANGED = "The password is changed, and every other browser is signed out."
-REVOKED = "The token is revoked: programs that have it get nothing any more."
+CHANGED = mark("The password is changed, and every other browser is signed out.")
+REVOKED = mark("The token is revoked: programs that have it get nothing any more.")
 _NOTES = {"changed": CHANGED, "revoked": REVOKED}
 
 
@@ -133,7 +143,8 @@ class AccountPages:
         user = await self._responder.user_of(request)
         if user is None:
             return self._responder.go(sign_in_address("/account"))
-        note = next((note for mark, note in _NOTES.items() if mark in request.query_params), "")
+        await self._responder.speak_for(request, user)
+        note = next((_(note) for sign, note in _NOTES.items() if sign in request.query_params), "")
         return await self._page(user, note=note)
 
     async def tell_user(self, request: Request) -> Response:
@@ -148,6 +159,7 @@ class AccountPages:
         token = read_cookie(request, COOKIE) or ""
         if user is None:
             return self._responder.go(sign_in_address("/account"))
+        await self._responder.speak_for(request, user)
         try:
             new = await self._responder.ask_slowly(
                 self._sign_ins.change_password,
@@ -167,11 +179,14 @@ class AccountPages:
         user = await self._responder.user_of(request)
         if user is None:
             return self._responder.go(sign_in_address("/account"))
+        await self._responder.speak_for(request, user)
         name, days = form.get("token_name", ""), form.get("days", "")
         try:
             number = whole_in(days) if days else None
             if days and number is None:
-                raise SettingsError(f"The days are a whole number such as 90, not {quote_value(days)}.")
+                raise SettingsError(
+                    _("The days are a whole number such as 90, not {value}.", value=quote_value(days))
+                )
             token = await self._responder.ask(self._tokens.make, user.name, name, number, by=user)
         except AnnotationError as error:
             return await self._page(user, token_error=error, token_name=name, days=days)
@@ -206,6 +221,7 @@ class AccountPages:
     ) -> Response:
         return self._responder.show(
             "account.html",
+            here="/account",
             status=422 if error or token_error else 200,
             error=error,
             user=user,
@@ -240,6 +256,7 @@ class InvitationPages:
             offer = await self._responder.ask(self._invitations.invitation, token)
         except InvitationError as error:
             return await self._show_closed(request, error)
+        _speak(request, offer)
         return self._form(token, offer, await self._responder.user_of(request))
 
     async def accept(self, request: Request, token: str) -> Response:
@@ -247,6 +264,7 @@ class InvitationPages:
         name, password = form.get("name", ""), form.get("password", "")
         try:
             offer = await self._responder.ask(self._invitations.invitation, token)
+            _speak(request, offer)
             session = await self._responder.ask_slowly(
                 self._invitations.accept_invitation, token, name, password
             )
@@ -314,6 +332,7 @@ class SharedLinkPages:
             offer = await self._responder.ask(self._crowds.offer, token)
         except InvitationError as error:
             return self._responder.show("closed.html", status=410, error=error, user=user)
+        _speak(request, offer)
         return self._form(token, offer, worker, user)
 
     async def come(self, request: Request, token: str) -> Response:
@@ -323,6 +342,7 @@ class SharedLinkPages:
         try:
             worker = worker_in(form)
             offer = await self._responder.ask(self._crowds.offer, token)
+            _speak(request, offer)
             if worker is not None:
                 found = await self._responder.ask_slowly(self._crowds.come_as_worker, token, address, worker)
             else:
@@ -378,7 +398,7 @@ class SharedLinkPages:
 
 def add_shared_link_pages(server: FastAPI, sign_ins: SignInService, crowds: CrowdService) -> None:
     """Add /join, where people come by shared links."""
-    router = APIRouter(include_in_schema=False)
+    router = APIRouter(include_in_schema=False, dependencies=[Depends(speak)])
     SharedLinkPages(Responder(sign_ins), crowds).add_to(router)
     server.include_router(router)
 
@@ -392,7 +412,8 @@ def add_account_pages(
         Who tells the pages and routes under /annotate who is signed in.
     """
     add_refusals(server)
-    responder, router = Responder(sign_ins), APIRouter(include_in_schema=False)
+    responder = Responder(sign_ins)
+    router = APIRouter(include_in_schema=False, dependencies=[Depends(speak)])
     SignInPages(responder, sign_ins, invitations).add_to(router)
     InvitationPages(responder, invitations).add_to(router)
     AccountPages(responder, sign_ins, tokens).add_to(router)

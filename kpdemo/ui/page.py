@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import gradio as gr
@@ -22,10 +23,19 @@ from gradio.themes import Base, colors, sizes
 from gradio.utils import get_upload_folder
 from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection
-from starlette.types import Scope
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kpdemo import __version__
 from kpdemo.errors import KpdemoError
+from kpdemo.locale import _, mark
+from kpdemo.translation import (
+    ENGLISH,
+    current_language,
+    html_language,
+    language_of,
+    set_language,
+    use_language,
+)
 from kpdemo.ui.html import escape, page_html
 from kpdemo.ui.models import CARDS_AT, WARM_UP_PATIENCE, ModelShelf
 from kpdemo.ui.results import device_name
@@ -202,11 +212,65 @@ pages_log = logging.getLogger("kpdemo.pages")
 NOT_OF_THE_PAGE = "What was sent is not what the fields of this page hold: open the page again."
 
 
-class Pages(gr.Blocks):
-    """Pages whose log has a line, and no traceback, for values that their own fields could not hold.
+SAID_BY_SCRIPTS = (
+    *(mark("Copied"), mark("Not copied"), mark("Choices"), mark("Choice"), mark("My account")),
+    mark("{shown} of {all}"),
+)
+"""By those of the public page, some of which are for every page."""
+SaysToScripts = Callable[[], Mapping[str, str]]
 
-    Anybody may send such values, as often as they like, and a page that was open during an upgrade does.
+
+def say_to_scripts() -> dict[str, str]:
+    """What the scripts say in the language of the request, by the English text."""
+    return {text: _(text) for text in SAID_BY_SCRIPTS}
+
+
+class Pages(gr.Blocks):
+    """Pages in several languages, whose log has a line for values that their own fields could not hold.
+
+    Anybody may send such values, as often as they like, and a page that was open during an upgrade does: they
+    are not worth a traceback.
+
+    Args:
+        speaks: whether events answer in the language of whoever asks, too.
+        say: gives what the scripts say in the language of the request, by the English text.
     """
+
+    build_again: Callable[[], gr.Blocks] | None = None
+    """Builds them, or some of them, in the language of the request; without it they are in English."""
+
+    def __init__(self, *, speaks: bool = False, say: SaysToScripts = say_to_scripts, **options: Any) -> None:
+        self.speaks = speaks
+        self._say = say
+        self._english: Any = {}
+        self._translated: dict[str, Any] = {}
+        self._translating = Lock()
+        super().__init__(**options)
+
+    async def process_api(self, *given: Any, **options: Any) -> dict[str, Any]:
+        request = options.get("request")
+        language = language_of(request.cookies, request.headers) if self.speaks and request else ENGLISH
+        with use_language(language):
+            return await super().process_api(*given, **options)
+
+    @property
+    def config(self) -> Any:
+        """What Gradio tells a browser of the pages, in the language of the request.
+
+        Gradio builds pages once for everybody. In another language they are built once more when they are
+        first asked for, and of that copy only the words are kept.
+        """
+        code = current_language()
+        if code == ENGLISH or self.build_again is None:
+            return self._english
+        with self._translating:
+            if code not in self._translated:
+                self._translated[code] = in_words_of(self._english, self.build_again, code, self._say)
+            return self._translated[code]
+
+    @config.setter
+    def config(self, value: Any) -> None:
+        self._english = value
 
     async def preprocess_data(self, block_fn: Any, *given: Any, **options: Any) -> Any:
         try:
@@ -216,6 +280,71 @@ class Pages(gr.Blocks):
             pages_log.warning("%s: the values that were sent are refused (%s)", block_fn.api_name, kind)
             sentence = error.message if isinstance(error, gr.Error) else NOT_OF_THE_PAGE
             raise gr.Error(sentence, print_exception=False) from error
+
+
+class SpeakingMiddleware:
+    """Has what is behind it answer in the language of whoever asks."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            asked = HTTPConnection(scope)
+            set_language(language_of(asked.cookies, asked.headers))
+        await self._app(scope, receive, send)
+
+
+BUILT_AT_MOST = 3
+
+
+def in_words_of(config: Any, build: Callable[[], gr.Blocks], code: str, say: SaysToScripts) -> Any:
+    """The configuration of pages with the words of those that `build` makes in a language.
+
+    Args:
+        config: of the pages as they are served.
+        build: makes pages that have the same components, or some of the pages.
+        code: of the language.
+        say: gives what the scripts say, by the English text.
+    """
+    for _again in range(BUILT_AT_MOST):
+        with use_language(code):
+            words: Any = build().config
+        # A component that an event makes meanwhile lands in what Gradio thinks is being built.
+        if all(_shape(words, page) == _shape(config, page) for page in words["page"]):
+            break
+    else:
+        raise RuntimeError(f"The pages in {code} have other components than those in English.")
+    components: dict[int, Any] = {one["id"]: one for one in words["components"]}
+    dependencies: dict[int, Any] = {one["id"]: one for one in words["dependencies"]}
+    said: dict[int, Any] = {}
+    scripts: dict[int, Any] = {}
+    for name, page in words["page"].items():
+        own = config["page"][name]
+        told = (components[id]["props"] for id in page["components"])
+        said.update(zip(own["components"], told, strict=True))
+        asked = (dependencies[id]["js"] for id in page["dependencies"])
+        scripts.update(zip(own["dependencies"], asked, strict=True))
+    with use_language(code):
+        speak = json.dumps({"lang": html_language(code), "messages": say()}).replace("<", "\\u003c")
+    return {
+        **config,
+        "title": words["title"],
+        "head": f"<script>window.kpdemoSpeaks = {speak};</script>{config['head']}",
+        "components": [{**one, "props": said.get(one["id"], one["props"])} for one in config["components"]],
+        "dependencies": [{**one, "js": scripts.get(one["id"], one["js"])} for one in config["dependencies"]],
+    }
+
+
+def _shape(config: Any, page: str) -> list[tuple[str, Any]]:
+    """By the types and names of what is on a page."""
+    components = {one["id"]: one for one in config["components"]}
+    dependencies = {one["id"]: one for one in config["dependencies"]}
+    held = config["page"][page]
+    return [
+        *((components[id]["type"], components[id]["props"].get("elem_id")) for id in held["components"]),
+        *(("event", dependencies[id]["api_name"]) for id in held["dependencies"]),
+    ]
 
 
 CLOSED_DOCS: dict[str, Any] = {"openapi_url": None, "docs_url": None, "redoc_url": None}
@@ -255,9 +384,10 @@ def new_server(end: Callable[[], None]) -> FastAPI:
 
 def mount_pages(
     server: FastAPI,
-    build: Callable[[], gr.Blocks],
+    build: Callable[[], Pages],
     path: str,
     *,
+    build_again: Callable[[], gr.Blocks] | None = None,
     max_file_size: str,
     scripts: Sequence[str],
     styles: Sequence[Path] = (),
@@ -268,6 +398,7 @@ def mount_pages(
     Args:
         server: the web application.
         build: makes the pages.
+        build_again: makes those of them that there are in several languages; may be `build`.
         path: where they are.
         max_file_size: of an upload, such as "20mb".
         scripts: those of one folder, as `add_scripts` gives them.
@@ -280,6 +411,9 @@ def mount_pages(
         warnings.catch_warnings(action="ignore", category=UserWarning),  # on SSR, though it is off
     ):
         pages = build()
+        inner = [Middleware(UploadGuard, folder=own, user_of=user_of)]
+        if pages.speaks:
+            inner.append(Middleware(SpeakingMiddleware))
         pages.max_threads = THREADS  # the queue reads it once
         pages.state_session_capacity = OPEN_PAGES
         pages.queue(default_concurrency_limit=None, api_open=False)
@@ -288,7 +422,7 @@ def mount_pages(
             pages,
             path=path,
             auth_dependency=user_of,
-            app_kwargs={**CLOSED_DOCS, "middleware": [Middleware(UploadGuard, folder=own, user_of=user_of)]},
+            app_kwargs={**CLOSED_DOCS, "middleware": inner},
             theme=build_theme(),
             css_paths=[STYLE, *styles],
             head=head([f"{to_root}{script}" for script in scripts]),
@@ -301,6 +435,7 @@ def mount_pages(
             blocked_paths=others,
             i18n=gr.I18n(en=SAID),
         )
+    pages.build_again = build_again
     pages.has_launched = True  # else Gradio reads any file of the machine that a request names as an upload
 
 

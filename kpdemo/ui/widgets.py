@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from threading import Lock
 from typing import Any, Literal
 
@@ -15,6 +15,9 @@ import gradio as gr
 from gradio.events import Dependency
 
 from kpdemo.languages import NAMES
+from kpdemo.locale import _
+from kpdemo.translation import LANGUAGES as TRANSLATED
+from kpdemo.translation import current_language, html_language
 from kpdemo.ui.html import escape as escape
 from kpdemo.ui.requests import FIRST, LARGEST_COUNT, ONLY
 from kpdemo.worker import STOPPED, Stop
@@ -99,7 +102,6 @@ FILES_QUEUE: dict[str, Any] = {"concurrency_id": "files", "concurrency_limit": 1
 
 GO_ON = "address => { if (address) location.assign(address); }"
 """Opens the address that a handler gave, if it gave one."""
-THEME_BUTTON = '<button type="button" id="page-theme" data-theme>Light / dark</button>'
 
 
 Field = gr.Textbox | gr.Dropdown | gr.Radio | gr.Checkbox | gr.Slider
@@ -388,15 +390,34 @@ def page_header(name: str, purpose: str, links: Sequence[PageLink] = (), user_fr
     """The head of a page that all readers share.
 
     Args:
+        links: with texts that are marked.
         user_from: the address from which each browser asks for the name of its user, as JSON with "name" and
             "address"; empty where nobody signs in.
     """
+    shown = [replace(link, text=_(link.text)) for link in links]
     user = f'<span class="page-user" data-user-from="{escape(user_from)}"></span>' if user_from else ""
-    navigation = f'<nav aria-label="Pages">{links_html(links)}</nav>' if links else ""
+    navigation = f'<nav aria-label="{_("Pages")}">{links_html(shown)}</nav>' if links else ""
     return gr.HTML(
         f'<div class="page-header"><div><h1>{escape(name)}</h1><p>{escape(purpose)}</p></div>'
-        f'<div class="page-tools">{navigation}{user}{THEME_BUTTON}</div></div>',
+        f'<div class="page-tools">{navigation}{user}{theme_button()}</div></div>',
         elem_id="page-header",
+    )
+
+
+def theme_button() -> str:
+    return f'<button type="button" id="page-theme" data-theme>{_("Light / dark")}</button>'
+
+
+def language_menu() -> str:
+    """The interface languages to choose from; page.js keeps the choice and opens the page anew."""
+    options = "".join(
+        f'<option value="{code}" lang="{html_language(code)}"{" selected" * (code == current_language())}>'
+        f"{name}</option>"
+        for code, name in TRANSLATED.items()
+    )
+    return (
+        f'<select class="language-menu" data-language-menu aria-label="{_("Language")}" autocomplete="off">'
+        f"{options}</select>"
     )
 
 

@@ -15,7 +15,9 @@ from tests.measuring import forget_peak, memory
 
 pytestmark = pytest.mark.benchmark
 
-SENTENCE = "Graph kernels of type {} compare molecule {} with {} others by the paths that they have in common. "
+SENTENCE = (
+    "Graph kernels of type {} compare molecule {} with {} others by the paths that they have in common. "
+)
 DOCUMENTS = 300
 LONGEST = 120_000
 """Characters."""

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.crowds import CrowdSettings
-from annotation.locale.update import marked_messages
+from annotation.locale.update import RATER
 from annotation.quality import QualitySettings
 from annotation.types import KnownPair, NewPair, ProjectSettings, Role
 from kpdemo.translation import LANGUAGES
@@ -47,7 +47,7 @@ def english_patterns() -> list[re.Pattern[str]]:
     """Each English message, whatever stands in its placeholders; but single words, which may be of both."""
     texts = {
         part
-        for message, _where in marked_messages()
+        for message, _where in RATER.marked_messages()
         for part in ([message] if isinstance(message, str) else message)
     }
     found = []
@@ -61,12 +61,12 @@ def english_patterns() -> list[re.Pattern[str]]:
 ENGLISH = english_patterns()
 
 
-def assert_no_english(page: Page) -> None:
-    said = page.locator("#rate-form").evaluate(
+def assert_no_english(page: Page, within: str = "#rate-form") -> None:
+    said = page.locator(within).evaluate(
         "form => [form.textContent, ...[...form.querySelectorAll('[aria-label]')]"
         ".map((labelled) => labelled.ariaLabel)].join('\\n')"
     )
-    seen = page.locator("#rate-form").inner_text()
+    seen = page.locator(within).inner_text()
     assert [p.pattern for p in ENGLISH if p.search(said) or p.search(seen)] == []
     assert not re.search(r"\b(the|you|your|pair|pairs|with|and)\b", seen), seen
 
@@ -75,7 +75,8 @@ def test_a_german_project_is_german_on_a_phone_from_consent_to_the_end(site, bro
     page, watch = site.context(browser, viewport=PHONE).new_page(), Watch()
     watch.over(page, site.address)
     page.goto(f"{share(site, project)}?PROLIFIC_PID=de1&STUDY_ID=s1&SESSION_ID=v1")
-    page.get_by_role("button", name="Begin").click()
+    assert_no_english(page, "body")
+    page.get_by_role("button", name="Beginnen").click()
     page.get_by_role("button", name="Ich stimme zu").wait_for()
     expect(page.locator("#rate-form")).to_have_attribute("lang", "de")
     assert_no_english(page)
@@ -124,6 +125,15 @@ def test_a_german_project_is_german_on_a_phone_from_consent_to_the_end(site, bro
     expect(page.locator("#rate-code")).to_contain_text("FERTIG")
     expect(page.locator("#rate-saved")).to_contain_text("Gespeichert")
     assert_no_english(page)
+    expect(page.locator("header.site")).to_contain_text("Abmelden")
+    assert_no_english(page, "header.site")
+    page.goto(f"{site.address}/annotate/")
+    expect(page.get_by_role("link", name="Meine Antworten ansehen")).to_be_visible()
+    assert page.evaluate("document.documentElement.lang") == "de"
+    assert_no_english(page, "#home-projects")
+    assert_no_english(page, "header.site")
+    page.goto(f"{site.address}/account")
+    assert_no_english(page, "main")
     watch.check()
 
 

@@ -29,7 +29,7 @@ import app
 from annotation.services.bundle import open_annotation
 from annotation.web.responder import COOKIE
 from kpdemo.ui import uploads
-from kpdemo.ui.page import mount_pages
+from kpdemo.ui.page import Pages, mount_pages
 from kpdemo.ui.uploads import (
     LARGEST_REQUEST,
     LARGEST_UPLOAD,
@@ -222,8 +222,8 @@ def trap(monkeypatch) -> Iterator[Trap]:
         server.shutdown()
 
 
-def text_page() -> gr.Blocks:
-    with gr.Blocks() as pages:
+def text_page() -> Pages:
+    with Pages() as pages:
         text = gr.Textbox()
         text.submit(str, text, text, api_name="repeat")
     return pages

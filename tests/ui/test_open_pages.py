@@ -6,12 +6,12 @@ import gradio as gr
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from kpdemo.ui.page import CLOSED_DOCS, mount_pages
+from kpdemo.ui.page import CLOSED_DOCS, Pages, mount_pages
 
 
-def pages() -> gr.Blocks:
+def pages() -> Pages:
     """A counter of each page's own."""
-    with gr.Blocks() as blocks:
+    with Pages() as blocks:
         pressed = gr.State(0)
         shown = gr.Textbox("none")
         gr.Button().click(

@@ -78,6 +78,7 @@ class Asked:
     username: str | None = "root"
     query_params: dict[str, str] = field(default_factory=lambda: {"project": "1"})
     headers: dict[str, str] = field(default_factory=dict)
+    cookies: dict[str, str] = field(default_factory=dict)
 
 
 def line(**changes: Any) -> ProjectLine:

@@ -6,13 +6,12 @@ import re
 from pathlib import Path
 from urllib.parse import urljoin
 
-import gradio as gr
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from annotation.ui import pages as annotation_pages
-from kpdemo.ui.page import CLOSED_DOCS, SCRIPTS, add_scripts, mount_pages
+from kpdemo.ui.page import CLOSED_DOCS, SCRIPTS, Pages, add_scripts, mount_pages
 
 FOLDERS = {"kpdemo": SCRIPTS, "annotation": annotation_pages.SCRIPTS}
 IMPORT = re.compile(r'(?:\b(?:import|from) |: )"(\.[^"]+\.js)"')
@@ -26,7 +25,7 @@ def new_site(folders: dict[str, Path] = FOLDERS) -> FastAPI:
     site = FastAPI(**CLOSED_DOCS)
     scripts = add_scripts(site, folders)
     for path, name in (("/annotate", "annotation"), ("/", "kpdemo")):
-        mount_pages(site, gr.Blocks, path, max_file_size="1mb", scripts=scripts[name])
+        mount_pages(site, Pages, path, max_file_size="1mb", scripts=scripts[name])
     return site
 
 

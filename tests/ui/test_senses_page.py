@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 import gradio as gr
@@ -38,6 +38,8 @@ class Asked:
 
     username: str
     project: int = 1
+    cookies: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
 
     @property
     def query_params(self) -> dict[str, str]:

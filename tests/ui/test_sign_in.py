@@ -21,13 +21,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.services.accounts import AccountService, InvitationService
+from annotation.services.projects import ProjectService
 from annotation.services.sign_in import SignInService
 from annotation.services.tokens import TokenService
-from annotation.types import User
+from annotation.types import ProjectSettings, Role, User
 from annotation.web.responder import HOME, local_path
 from annotation.web.sign_in import ENDED, KEPT, add_account_pages
 from db import Database
 from db.models import Base
+from kpdemo.translation import LANGUAGE_COOKIE
 from kpdemo.ui.serving import SecurityMiddleware
 from tests.people import CHEAP, PASSWORD
 
@@ -400,7 +402,7 @@ def test_also_where_the_browser_has_forgotten_the_session(client):
 def test_of_a_page_that_keeps_nothing_it_says_only_that_the_session_ended(client):
     client.cookies.set("kpdemo-session", "ended")
     response = client.get("/annotate/project?project=1", headers=PAGE, follow_redirects=True)
-    assert f"{ENDED}." in response.text
+    assert ENDED in response.text
 
 
 def test_who_comes_before_the_first_account_is_told_of_the_set_up_link(client, tmp_path):
@@ -484,3 +486,33 @@ def test_the_account_page_asks_for_a_sign_in(client):
     assert client.get("/account").headers["location"] == "/sign-in?next=/account"
     for path in ("/account/password", "/account/sign-out-everywhere"):
         assert client.post(path, data={"x": "y"}).headers["location"].startswith("/sign-in")
+
+
+def test_before_a_project_is_known_the_reader_is_met_in_their_language(client):
+    french = {**PAGE, "accept-language": "nl, fr-CA;q=0.9, en;q=0.8"}
+    page = client.get("/sign-in", headers=french).text
+    assert '<html lang="fr">' in page
+    assert "<h1>Se connecter</h1>" in page
+    client.cookies.set(LANGUAGE_COOKIE, "sr")
+    page = client.get("/sign-in", headers=french).text
+    assert '<html lang="sr-Latn">' in page
+    assert '<option value="sr" lang="sr-Latn" selected>' in page
+    refused = client.post("/sign-in", data={"name": "Nobody", "password": "no such password"})
+    assert "Ime i lozinka se ne slažu" in refused.text
+    client.cookies.set(LANGUAGE_COOKIE, "xx")
+    assert '<html lang="fr">' in client.get("/sign-in", headers=french).text
+    assert '<html lang="en">' in client.get("/sign-in", headers=PAGE).text
+
+
+def test_an_invitation_speaks_the_language_of_its_project(client, database):
+    projects = ProjectService(database)
+    project = projects.create(ProjectSettings("Satzpaare", types=("phrase2word",), language="de"))
+    token = InvitationService(database).invite(project_id=project.id, role=Role.RATER)
+    page = client.get(f"/invitation/{token}", headers={**PAGE, "accept-language": "fr"}).text
+    assert (
+        'Sie sind zum Projekt <bdi class="strong">Satzpaare</bdi> eingeladen. Ihre Rolle: Bewertung.' in page
+    )
+    refused = client.post(f"/invitation/{token}", data={"name": "Uta", "password": "kurz"})
+    assert "Das Passwort hat 4 Zeichen: nehmen Sie mindestens 10." in refused.text
+    client.post(f"/invitation/{token}", data={"name": "Uta", "password": PASSWORD})
+    assert "<h1>Ihr Konto</h1>" in client.get("/account", headers={**PAGE, "accept-language": "fr"}).text

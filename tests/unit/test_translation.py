@@ -11,18 +11,10 @@ from string import Formatter
 import pytest
 from babel.messages.jslexer import tokenize
 
-from annotation.locale.update import (
-    PYTHON,
-    ROOT,
-    SCRIPTS,
-    marked_messages,
-    path_of,
-    read_catalogue,
-    template,
-    to_mo,
-    to_po,
-)
+from annotation.locale.update import RATER
 from annotation.translation import CATALOGUES, _, ngettext
+from kpdemo import locale as of_page
+from kpdemo.locale.update import PAGE, ROOT, to_mo, to_po
 from kpdemo.translation import (
     ENGLISH,
     LANGUAGES,
@@ -33,6 +25,10 @@ from kpdemo.translation import (
 )
 
 CODES = [code for code in LANGUAGES if code != ENGLISH]
+OF_OTHERS = {"SettingsError", "WrongSettings", "NoteError", "BodyError", "LargeBodyError"}
+"""What leads and programs are told, in English."""
+DOMAINS = pytest.mark.parametrize("domain", [RATER, PAGE], ids=["rater", "page"])
+EVERY_SCRIPT = [(domain, name) for domain in (RATER, PAGE) for name in domain.scripts]
 
 
 def forms(text: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -43,10 +39,12 @@ def placeholders(text: str) -> set[str]:
     return {name for _text, name, *_rest in Formatter().parse(text) if name}
 
 
+@DOMAINS
 @pytest.mark.parametrize("code", CODES)
-def test_a_catalogue_has_all_that_is_marked_and_nothing_else(code):
-    catalogue, wanted = read_catalogue(code), {message.id for message in template() if message.id}
-    assert {message.id for message in catalogue if message.id} == wanted, "python -m annotation.locale.update"
+def test_a_catalogue_has_all_that_is_marked_and_nothing_else(domain, code):
+    catalogue, wanted = domain.read_catalogue(code), {one.id for one in domain.template() if one.id}
+    run = f"python -m {'annotation' if domain is RATER else 'kpdemo'}.locale.update"
+    assert {message.id for message in catalogue if message.id} == wanted, run
     assert not catalogue.obsolete
     for message in catalogue:
         if not message.id:
@@ -61,14 +59,16 @@ def test_a_catalogue_has_all_that_is_marked_and_nothing_else(code):
             assert placeholders(text) | {"count"} == names | {"count"}, f"{message.id!r}: {text!r}"
 
 
+@DOMAINS
 @pytest.mark.parametrize("code", CODES)
-def test_what_gettext_reads_is_made_of_what_translators_write(code):
-    catalogue = read_catalogue(code)
-    assert path_of(code, "mo").read_bytes() == to_mo(catalogue)
-    assert path_of(code, "po").read_bytes() == to_po(catalogue)
-    messages = CATALOGUES.messages(code)
-    assert len(messages) == sum(1 for message in catalogue if message.id)
-    assert messages["Close"] == catalogue["Close"].string
+def test_what_gettext_reads_is_made_of_what_translators_write(domain, code):
+    catalogue = domain.read_catalogue(code)
+    assert domain.path_of(code, "mo").read_bytes() == to_mo(catalogue)
+    assert domain.path_of(code, "po").read_bytes() == to_po(catalogue)
+    messages = (CATALOGUES if domain is RATER else of_page.CATALOGUES).messages(code)
+    assert len(messages) == sum(1 for message in catalogue if message.id and "\n" not in message.id)
+    if domain is RATER:
+        assert messages["Close"] == catalogue["Close"].string
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
@@ -111,14 +111,23 @@ def texts_in_html(source: str) -> Iterator[str]:
             yield from (text.strip("\0\n ") for text in (*re.split(r"<[^>]*>?", html), *labels))
 
 
-def test_every_text_of_the_form_is_marked():
-    source = (ROOT / "annotation/ui/rate.py").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["annotation/ui/rate.py", "annotation/ui/pages.py"])
+def test_every_text_of_the_pages_is_marked(name):
+    source = (ROOT / name).read_text(encoding="utf-8")
     is_text = re.compile(r"^[^\W\d_]{2,}[^=\"{}]*$")
     assert [text for text in texts_in_html(source) if is_text.match(text)] == []
     assert [text for text in texts_in_html("f'<p id=x>{a} Hello you</p>'") if is_text.match(text)]
 
 
-@pytest.mark.parametrize("name", PYTHON)
+@pytest.mark.parametrize("name", RATER.templates)
+def test_every_text_of_the_templates_is_marked(name):
+    template = (ROOT / name).read_text(encoding="utf-8")
+    bare = re.sub(r"{{.*?}}|{%.*?%}|<(?:style|script)>.*?</(?:style|script)>", "", template, flags=re.DOTALL)
+    labels = re.findall(r'(?:aria-label|title|placeholder)="([^"]*)"', bare)
+    assert not re.search(r"[^\W\d_]", "".join([*re.split(r"<[^>]*>", bare), *labels]))
+
+
+@pytest.mark.parametrize("name", RATER.python)
 def test_every_refusal_that_a_rater_reads_is_marked(name):
     tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
     raised = [node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise)]
@@ -127,16 +136,16 @@ def test_every_refusal_that_a_rater_reads_is_marked(name):
         for call in raised
         if isinstance(call, ast.Call)
         and any(isinstance(given, ast.Constant | ast.JoinedStr) for given in call.args)
-        and "SettingsError" not in ast.unparse(call.func)
+        and ast.unparse(call.func) not in OF_OTHERS
     ]
     assert plain == []
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_every_text_of_the_scripts_is_marked(name):
-    marked = {part for message, _where in marked_messages() for part in forms(message)}
+@pytest.mark.parametrize(("domain", "name"), EVERY_SCRIPT, ids=[name for _domain, name in EVERY_SCRIPT])
+def test_every_text_of_the_scripts_is_marked(domain, name):
+    marked = {part for message, _where in domain.marked_messages() for part in forms(message)}
     sentence = re.compile(r"^[A-Z][a-z]+([ .:,].*)?$|[a-z]{2,} [a-z]{2,}[ .,:;]")
-    keys = {"Enter", "Backspace", "Escape", "Arrow"}
+    keys = {"Enter", "Backspace", "Escape", "Arrow", "Alt", "Control", "Meta", "Shift", "Tab"}
     found = []
     for token in tokenize((ROOT / name).read_text(encoding="utf-8"), jsx=False):
         if token.type not in ("string", "template_string"):
@@ -144,6 +153,7 @@ def test_every_text_of_the_scripts_is_marked(name):
         text = token.value[1:-1]
         if token.type == "template_string":
             text = re.sub(r"\$\{.*\}", "", text, flags=re.DOTALL)
-        if sentence.search(text) and text not in keys and not any(text in message for message in marked):
+        is_code = text in keys or text.startswith(("#", "body {"))
+        if sentence.search(text) and not is_code and not any(text in message for message in marked):
             found.append(text)
     assert found == []

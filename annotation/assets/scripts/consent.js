@@ -1,5 +1,5 @@
 // The text to agree to, which stands in place of the work on the pages of raters and writers.
-import { _ } from "./language.js";
+import { _ } from "../kpdemo/language.js";
 import { watchWidths } from "./parts.js";
 
 const textsOf = ({ changed }, { hasBegun, isStopping }, isOther) => [

@@ -1,3 +1,5 @@
+import { _ } from "../kpdemo/language.js";
+
 // Without a session Gradio shows nothing at all: what was pressed would look as if it had been done.
 const KEEPS_WHAT_IS_TYPED = /\/(rate|write|adjudicate)$/;
 export const signInAgain = () => {
@@ -27,11 +29,14 @@ const uncover = () => {
 };
 const sizes = new ResizeObserver(uncover);
 const tellOfEnd = () => {
-  const link = Object.assign(document.createElement("a"), { href: "/sign-in", target: "_blank", textContent: "Sign in in a new tab" });
-  if (isPressed()) tell("Your session ended, and nothing was done. ", link, ", then come back and press again, or choose the file again: what you typed is still here.");
-  else tell("Your session ended. ", link, ", then come back: what you typed is still here.");
+  const link = Object.assign(document.createElement("a"), { href: "/sign-in", target: "_blank", textContent: _("Sign in in a new tab") });
+  const text = isPressed()
+    ? _("Your session ended, and nothing was done. {sign_in}, then come back and press again, or choose the file again: what you typed is still here.")
+    : _("Your session ended. {sign_in}, then come back: what you typed is still here.");
+  const [before, after] = text.split("{sign_in}");
+  tell(before, link, after);
 };
-const tellOfOther = () => tell("Somebody else is signed in now, and nothing was done: copy what you typed, then open the page again.");
+const tellOfOther = () => tell(_("Somebody else is signed in now, and nothing was done: copy what you typed, then open the page again."));
 
 const FOR_USER = { 401: signInAgain, 409: tellOfOther };
 const asked = window.fetch;
@@ -61,13 +66,13 @@ const localTimes = () => {
     const today = moment.toDateString() === new Date().toDateString();
     time.dataset.local = "";
     time.title = moment.toLocaleString();
-    time.textContent = `${today ? "today" : day.format(moment)} ${minute.format(moment)}`;
+    time.textContent = `${today ? _("today") : day.format(moment)} ${minute.format(moment)}`;
   }
 };
 
 const titled = () => {
   const title = document.querySelector("header.site[data-title]")?.dataset.title;
-  if (title && document.title !== `${title} – Annotate`) document.title = `${title} – Annotate`;
+  if (title && document.title !== `${title} – ${_("Annotate")}`) document.title = `${title} – ${_("Annotate")}`;
 };
 
 // By its words, some of which may be Latin names: dir=auto goes by the first letter, which may be such a name's.

@@ -1,5 +1,5 @@
 // Pieces that the scripts of several pages are made of.
-import { _, language } from "./language.js";
+import { _, language } from "../kpdemo/language.js";
 
 // How long somebody could look at what is on the page: hidden pages stop it.
 export class Stopwatch {

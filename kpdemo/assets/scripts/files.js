@@ -1,3 +1,5 @@
+import { _ } from "./language.js";
+
 // The answer to files: whether it is still that of the options, and of many documents those with a keyphrase only.
 let asked = "";
 
@@ -18,7 +20,7 @@ const show = () => {
   const rows = [...document.querySelectorAll("#files-table tbody tr")];
   for (const row of rows) row.hidden = !row.dataset.keyphrases.includes(wanted);
   const count = rows.filter((row) => !row.hidden).length;
-  document.querySelector("#files-filter output").textContent = wanted ? `${count} of ${rows.length}` : "";
+  document.querySelector("#files-filter output").textContent = wanted ? _("{shown} of {all}", { shown: count, all: rows.length }) : "";
 };
 
 document.addEventListener("input", ({ target }) => { if (target.matches("#files-filter input")) show(); });

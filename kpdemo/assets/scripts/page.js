@@ -1,17 +1,19 @@
+import { _ } from "./language.js";
+
 const contentOf = ({ dataset }) => dataset.content ?? document.getElementById(dataset.from).dataset.content;
 
 const copied = async (button) => {
   const label = (button.dataset.label ??= button.textContent);  // a second press finds "Copied" there
   try {
     await navigator.clipboard.writeText(contentOf(button));
-    button.textContent = "Copied";
+    button.textContent = _("Copied");
   } catch {
     // Without HTTPS a browser has no clipboard for scripts; the old way needs a selected field.
     const field = document.createElement("textarea");
     field.value = contentOf(button);
     document.body.append(field);
     field.select();
-    button.textContent = document.execCommand("copy") ? "Copied" : "Not copied";
+    button.textContent = document.execCommand("copy") ? _("Copied") : _("Not copied");
     field.remove();
     button.focus();
   }
@@ -70,6 +72,13 @@ document.addEventListener("click", (event) => {
   else { event.preventDefault(); shownAt(target); }
 });
 
+// What was typed is kept by reader.js or the page's form.
+document.addEventListener("change", ({ target }) => {
+  if (!target.matches("[data-language-menu]")) return;
+  document.cookie = `kpdemo-language=${target.value}; path=/; max-age=31536000; samesite=lax`;
+  location.reload();
+});
+
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
   const run = document.querySelector("#predict-run");
@@ -101,7 +110,7 @@ const named = () => {
     if (drop.ariaLabel !== name) drop.ariaLabel = name;
   }
   for (const group of document.querySelectorAll("fieldset.block:has(input[type=checkbox])")) {
-    if (!group.ariaLabel) group.ariaLabel = group.querySelector("[data-testid=block-info]")?.textContent.trim() || "Choices";
+    if (!group.ariaLabel) group.ariaLabel = group.querySelector("[data-testid=block-info]")?.textContent.trim() || _("Choices");
   }
   for (const group of document.querySelectorAll("fieldset.block:has(input[type=radio])")) {
     // Of one name, so that the arrow keys go from one to the next; Gradio writes its own again and again.
@@ -110,7 +119,7 @@ const named = () => {
     }
     if (group.role === "radiogroup") continue;
     group.role = "radiogroup";
-    group.ariaLabel = group.querySelector("[data-testid=block-info]")?.innerText.trim() || "Choice";
+    group.ariaLabel = group.querySelector("[data-testid=block-info]")?.innerText.trim() || _("Choice");
   }
 };
 

@@ -1,5 +1,7 @@
 // What belongs to the reader of the public page: the text while the browser's tab lives, the open tab in the
 // address, and who is signed in. Nothing of it is on the server or in the page that all readers get.
+import { _ } from "./language.js";
+
 const KEPT = "kpdemo-text";
 const TAB = "#page-tabs [role=tab]";
 let restored = false;
@@ -45,7 +47,7 @@ const greeted = async () => {
     const user = answer.ok ? await answer.json() : {};
     const link = document.createElement("a");
     link.href = user.address;
-    link.title = "My account";
+    link.title = _("My account");
     link.append(document.createElement("bdi"));
     link.firstChild.textContent = user.name;
     place.replaceChildren(...(user.name ? [link] : []));

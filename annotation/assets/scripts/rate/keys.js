@@ -1,5 +1,5 @@
 // The rater's keys: what each does, where they go, and when they do nothing. A key is for the pair that was on the screen when it was pressed.
-import { _ } from "../language.js";
+import { _ } from "../../kpdemo/language.js";
 
 // Milliseconds until a key counts for a pair that came without the rater's doing.
 export const timing = { hold: 1000 };

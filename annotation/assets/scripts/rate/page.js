@@ -1,5 +1,5 @@
 // The rating page: finds its form whenever Gradio has put it there, and wires it to keys, buttons and tabs.
-import { _, speak } from "../language.js";
+import { _, speak } from "../../kpdemo/language.js";
 import { signInAgain } from "../page.js";
 import { Scale, watchWidths } from "../parts.js";
 import { watchDock } from "./dock.js";

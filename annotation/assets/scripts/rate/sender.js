@@ -1,5 +1,5 @@
 // Sends what was answered, in order, one at a time, until the server has it.
-import { _ } from "../language.js";
+import { _ } from "../../kpdemo/language.js";
 import { ask, random } from "../parts.js";
 
 const FIRST_PAUSE = 1000;

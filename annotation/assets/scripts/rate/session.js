@@ -1,6 +1,6 @@
 // What the rater is doing: the pair shown, and what comes next. Nothing here waits for the server.
 import { agree } from "../consent.js";
-import { _, decimal, ngettext } from "../language.js";
+import { _, decimal, ngettext } from "../../kpdemo/language.js";
 import { random } from "../parts.js";
 import { Form } from "./form.js";
 import { Keys } from "./keys.js";

@@ -1,5 +1,5 @@
 // What other tabs of the same rater do to the session of this one.
-import { _ } from "../language.js";
+import { _ } from "../../kpdemo/language.js";
 
 const ELSEWHERE = 60_000;
 

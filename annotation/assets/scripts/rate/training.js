@@ -1,6 +1,6 @@
 // Training: the guidelines are read first; then a pair is graded, what was expected is shown beside it, and only then comes the next one.
 import { timing } from "./keys.js";
-import { _, decimal, ngettext } from "../language.js";
+import { _, decimal, ngettext } from "../../kpdemo/language.js";
 import { setText } from "../parts.js";
 
 const startsWhen = ({ distance, pairs, pass_percent: percent }) => (distance

@@ -1,6 +1,6 @@
 // Puts what the session holds into the form. Texts of pairs go in as text, never as markup.
 import { showConsent } from "../consent.js";
-import { _, decimal, ngettext } from "../language.js";
+import { _, decimal, ngettext } from "../../kpdemo/language.js";
 import { button, element, gradeWords, notice, setText, time } from "../parts.js";
 import { showTraining, trainingMessage } from "./training.js";
 

@@ -3,8 +3,15 @@
 let catalogue = {}, tag = "en", rules = new Intl.PluralRules(tag);
 
 export const speak = (language, messages) => {
-  [catalogue, tag, rules] = [messages, language, new Intl.PluralRules(language)];
+  catalogue = language === tag ? { ...catalogue, ...messages } : messages;
+  [tag, rules] = [language, new Intl.PluralRules(language)];
 };
+
+// What the server says of the whole page; a part of it, as the rating form, may be in another language.
+if (window.kpdemoSpeaks) {
+  speak(window.kpdemoSpeaks.lang, window.kpdemoSpeaks.messages);
+  document.documentElement.lang = tag;
+}
 
 export const language = () => tag;
 
