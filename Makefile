@@ -15,7 +15,7 @@ WORKERS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 4 ? cor
 
 export VENV PYTHON PIP_ARGS
 
-.PHONY: help run test test-all chromium characterise train-setup docs check format bench soak clean
+.PHONY: help run test test-all chromium characterise train-setup docs check format bench soak fuzz audit clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -55,6 +55,12 @@ bench: $(VENV)/.dev ## For developers: measure speed
 soak: $(VENV)/.dev ## For developers: raters, predictions, exports, backups and kills together, then the sums
 	$(PYTHON_IN_VENV) -m tests.soak --minutes $(MINUTES) $(ARGS)
 
+fuzz: $(VENV)/.fuzz ## For developers: send what nobody sends on purpose to the addresses for programs
+	$(PYTHON_IN_VENV) -m tests.fuzzing --minutes $(MINUTES) $(ARGS)
+
+audit: $(VENV)/.audit ## For developers: look the pinned packages up among those with known weaknesses
+	$(PYTHON_IN_VENV) -m pip_audit --requirement constraints.txt --no-deps --disable-pip $(ARGS)
+
 clean: ## Remove .venv and all caches
 	rm -rf $(VENV) build dist site *.egg-info .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -67,3 +73,9 @@ $(VENV)/.dev: requirements.txt constraints.txt pyproject.toml tools/install.sh
 
 $(VENV)/.train: requirements.txt constraints.txt pyproject.toml tools/install.sh
 	@sh tools/install.sh train
+
+$(VENV)/.fuzz: requirements.txt constraints.txt pyproject.toml tools/install.sh
+	@sh tools/install.sh fuzz
+
+$(VENV)/.audit: requirements.txt constraints.txt pyproject.toml tools/install.sh
+	@sh tools/install.sh audit

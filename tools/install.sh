@@ -1,7 +1,7 @@
 #!/bin/sh
 # Make the virtual environment if it is missing or broken, and install into it. Called by the Makefile:
-#     sh tools/install.sh run|dev|train
-# The file $VENV/.run, .dev or .train says that the installation was finished.
+#     sh tools/install.sh run|dev|train|fuzz|audit
+# The file $VENV/.run, .dev and so on says that the installation was finished.
 set -eu
 
 goal=$1
@@ -77,16 +77,14 @@ if [ -e "$unfinished" ] || ! "$python" -c "import pip; $is_new_enough" 2>/dev/nu
         fail "$interpreter cannot make a virtual environment: install its venv module (Debian: python3-venv)."
 fi
 
-rm -f "$venv/.run" "$venv/.dev" "$venv/.train"
+rm -f "$venv/.run" "$venv/.dev" "$venv/.train" "$venv/.fuzz" "$venv/.audit"
 touch "$unfinished"
 set -- -r requirements.txt
 if [ "$goal" != run ]; then
     "$python" -m pip install --quiet --disable-pip-version-check "pip==26.3" # older ones have no --group
     set -- "$@" --group dev
 fi
-if [ "$goal" = train ]; then
-    set -- "$@" --group train
-fi
+case $goal in train | fuzz | audit) set -- "$@" --group "$goal" ;; esac
 echo "Installing packages; the first time takes some minutes."
 status=0
 # shellcheck disable=SC2086  # PIP_ARGS holds several words
@@ -96,4 +94,4 @@ rm -f "$unfinished" # pip undoes what fails, so only a killed one leaves the mar
 
 touch "$venv/.run"
 [ "$goal" = run ] || touch "$venv/.dev"
-[ "$goal" != train ] || touch "$venv/.train"
+touch "$venv/.$goal"

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn, TypeVar
 
 from anyio import CapacityLimiter
 from fastapi import Depends, FastAPI, Request
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, Response
 
@@ -163,7 +163,12 @@ def _check_number(value: object) -> Decimal:
     return Decimal(value)
 
 
-Number = Annotated[Decimal, BeforeValidator(_check_number), Field(description="a number")]
+Number = Annotated[
+    Decimal,
+    BeforeValidator(_check_number),
+    Field(description="a number"),
+    WithJsonSchema({"type": "number"}),
+]
 """Exactly as it was written: 2.7500000000000000000000001 is no grade."""
 
 
@@ -194,13 +199,24 @@ def json_body(model: type[_Model]) -> Callable[..., Any]:
     return read
 
 
+def answers(model: type[BaseModel], status: int = 200) -> dict[int | str, dict[str, Any]]:
+    """What the description of a route says of its answer."""
+    return {status: {"model": model, "description": model.__doc__ or "As asked for."}}
+
+
+def describe_body(model: type[Body]) -> dict[str, Any]:
+    """What the description of a route says of its body, which `json_body` reads."""
+    schema = model.model_json_schema()
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
 def _sentence(model: type[Body], error: ValidationError) -> str:
     """What is wrong with the first wrong field."""
     problem = error.errors(include_url=False)[0]
-    [name, *_] = problem["loc"]
+    [name, *_] = [*problem["loc"], problem["input"]]  # the name itself may be half a character
     if problem["type"] == "missing":
         return f"The request has no {name!r}: send it too."
-    if problem["type"] == "extra_forbidden":
+    if problem["type"] == "extra_forbidden" or not problem["loc"]:
         return f"The request has an unknown field {_quote(name)}: send {' and '.join(model.model_fields)}."
     own = problem.get("ctx", {}).get("error")
     if isinstance(own, BodyError):

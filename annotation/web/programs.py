@@ -6,6 +6,7 @@ The guard has looked the token up; what its owner may do is asked of the same se
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import sys
 from collections import Counter, defaultdict
@@ -40,7 +41,28 @@ from annotation.services.pairs import PairState, pair_json
 from annotation.services.ratings import RatingExportService
 from annotation.system_report import System
 from annotation.types import Average, ProjectSettings, Role, import_json
-from annotation.web.api import Account, Body, BusyError, LargeBodyError, Number, json_body, user_in
+from annotation.web.answers import (
+    AddedSystem,
+    Adjudications,
+    Agreement,
+    CountedProject,
+    Import,
+    Pairs,
+    Project,
+    Projects,
+    Ratings,
+)
+from annotation.web.api import (
+    Account,
+    Body,
+    BusyError,
+    LargeBodyError,
+    Number,
+    answers,
+    describe_body,
+    json_body,
+    user_in,
+)
 from annotation.web.downloads import (
     Admission,
     attachment,
@@ -93,10 +115,50 @@ def _body_of(kinds: Iterable[str]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
-def _body(model: type[Body]) -> dict[str, Any]:
-    """What the description says of a body, which a dependency of ours reads."""
-    schema = model.model_json_schema()
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+_FILE_ANSWER: dict[str, Any] = {
+    "200": {
+        "description": "The file.",
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+_REFUSAL = {
+    "type": "object",
+    "properties": {
+        "error": {"type": "string", "description": "One sentence: what is wrong, and what to do."}
+    },
+    "required": ["error"],
+    "additionalProperties": False,
+}
+_REFUSED = {
+    status: {
+        "description": told,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Refusal"}}},
+    }
+    for status, told in {
+        "401": "There is no valid token.",
+        "403": "It is not for your role.",
+        "404": "There is no such project, pair or file.",
+        "409": "It is not possible as things stand, such as a grade of a pair that others have taken.",
+        "413": "What was sent is too large.",
+        "422": "Something that was sent cannot be used.",
+        "428": "The project's text is to be agreed to first.",
+        "429": "Too many requests of your account are being answered; Retry-After says when to ask again.",
+        "503": "The database cannot be reached; Retry-After says when to ask again.",
+        "507": "The disk is full.",
+    }.items()
+}
+"""Whatever the address is."""
+
+
+def _places(path: str) -> list[dict[str, Any]]:
+    """The parameters in a path; some are read by dependencies of ours, which FastAPI does not list."""
+    said = {"in": "path", "required": True, "schema": {"type": "string"}}
+    return [{"name": name, **said} for name in re.findall(r"{(\w+)}", path)]
+
+
+def _asked(operation: dict[str, Any]) -> list[dict[str, Any]]:
+    """The parameters after a path."""
+    return [each for each in operation.get("parameters", ()) if each["in"] != "path"]
 
 
 def _media_type(request: Request) -> str:
@@ -232,7 +294,7 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
     exports = RatingExportService(services.database)
     router = APIRouter()
 
-    @router.get(f"{_ROOT}/projects", summary="Your projects")
+    @router.get(f"{_ROOT}/projects", summary="Your projects", responses=answers(Projects))
     def list_projects(user: Account) -> dict[str, Any]:
         return {
             "projects": [
@@ -249,7 +311,11 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
         }
 
     @router.post(
-        f"{_ROOT}/projects", status_code=201, summary="Make a project", openapi_extra=_body(NewProject)
+        f"{_ROOT}/projects",
+        status_code=201,
+        summary="Make a project",
+        openapi_extra=describe_body(NewProject),
+        responses=answers(Project, 201),
     )
     def create_project(
         user: Account, body: Annotated[NewProject, Depends(json_body(NewProject))]
@@ -257,7 +323,7 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
         services.accounts.require(user.name, None)
         return project_json(services.projects.create(body.settings(), user))
 
-    @router.get(_PROJECT, summary="A project, its settings and counts")
+    @router.get(_PROJECT, summary="A project, its settings and counts", responses=answers(CountedProject))
     def read_project(request: Request, project_id: str) -> dict[str, Any]:
         user, project = admission.admitted(request, project_id, Role.ADMINISTRATOR, Role.ADJUDICATOR)
         counts = services.projects.counts(project.id, viewer=user.id)
@@ -297,7 +363,11 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
 
     def add_import(path: str, summary: str) -> None:
         @router.post(
-            f"{_PROJECT}/{path}", summary=summary, openapi_extra=_body_of(_MEDIA_TYPES), name=f"import {path}"
+            f"{_PROJECT}/{path}",
+            summary=summary,
+            openapi_extra=_body_of(_MEDIA_TYPES),
+            name=f"import {path}",
+            responses=answers(Import),
         )
         def import_file(
             request: Request,
@@ -320,6 +390,7 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
         status_code=201,
         summary="Add the scores of a system to the leaderboard, measured on the project's gold as it is now",
         openapi_extra=_body_of(_SCORES_SUFFIX),
+        responses=answers(AddedSystem, 201),
     )
     def add_system(request: Request, project_id: str, file: SentFile, name: str = "") -> dict[str, Any]:
         user, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
@@ -354,7 +425,7 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
             ratings[row.type, row.id].append((row.rater, row.grade))
         return [replace(pair, ratings=tuple(ratings[pair.key])) for pair in pairs]
 
-    @router.get(f"{_PROJECT}/pairs", summary="Pairs in the order of import")
+    @router.get(f"{_PROJECT}/pairs", summary="Pairs in the order of import", responses=answers(Pairs))
     def list_pairs(
         request: Request, project_id: str, part: Part, search: str = "", state: str = ""
     ) -> dict[str, Any]:
@@ -371,7 +442,9 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
         )
         return {"total": page.total, "offset": offset, "pairs": [pair_json(line) for line in page.items]}
 
-    @router.get(f"{_PROJECT}/ratings", summary="Single ratings in the order of import")
+    @router.get(
+        f"{_PROJECT}/ratings", summary="Single ratings in the order of import", responses=answers(Ratings)
+    )
     def list_ratings(
         request: Request, project_id: str, part: Part, raters: str = "anonymous"
     ) -> dict[str, Any]:
@@ -381,7 +454,11 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
         total, rows = exports.page(project.id, named=named, limit=limit, offset=offset)
         return {"total": total, "offset": offset, "ratings": [rating_json(row) for row in rows]}
 
-    @router.get(f"{_PROJECT}/agreement", summary="Agreement, as `agreement --json` prints it")
+    @router.get(
+        f"{_PROJECT}/agreement",
+        summary="Agreement, as `agreement --json` prints it",
+        responses=answers(Agreement),
+    )
     def read_agreement(
         request: Request,
         project_id: str,
@@ -401,7 +478,11 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
         )
         return agreement_to_json(report)
 
-    @router.get(f"{_PROJECT}/adjudications", summary="The queue of adjudication, largest spread first")
+    @router.get(
+        f"{_PROJECT}/adjudications",
+        summary="The queue of adjudication, largest spread first",
+        responses=answers(Adjudications),
+    )
     def list_adjudications(
         request: Request, project_id: str, which: str = "open", type: str = ""
     ) -> dict[str, Any]:
@@ -476,7 +557,14 @@ def add_program_routes(server: FastAPI, services: Services, names: PairNames) ->
 
     async def describe(request: Request) -> Response:
         told = await to_thread.run_sync(described)
-        told.setdefault("components", {})["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        for path, methods in told["paths"].items():
+            for operation in methods.values():
+                operation["parameters"] = [*_places(path), *_asked(operation)]
+                operation["responses"] |= _REFUSED | (_FILE_ANSWER if "/exports/" in path else {})
+        told["components"] = {
+            "schemas": {**told["components"]["schemas"], "Refusal": _REFUSAL},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        }
         return JSONResponse({**told, "security": [{"token": []}]})
 
     async def refuse(request: Request) -> Response:

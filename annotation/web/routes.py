@@ -29,7 +29,22 @@ from annotation.services.ratings import RatingService
 from annotation.services.writing import WritingService
 from annotation.translation import _
 from annotation.types import Role, SkipReason, User
-from annotation.web.api import API, Account, Body, BodyError, Number, ProjectId, Turn, json_body, path_id
+from annotation.web.answers import Nothing, RaterPair, RaterPairs, SavedMoment, Trained
+from annotation.web.answers import Queue as QueueAnswer
+from annotation.web.answers import Saved as SavedAnswer
+from annotation.web.api import (
+    API,
+    Account,
+    Body,
+    BodyError,
+    Number,
+    ProjectId,
+    Turn,
+    answers,
+    describe_body,
+    json_body,
+    path_id,
+)
 from annotation.wording import can_be_stored, quote_value
 from kpdemo.ui.html import markdown_html
 
@@ -117,7 +132,9 @@ def build_consent_routes(consents: ConsentService, prefix: str = API) -> APIRout
     """The address where raters and writers agree."""
     router = new_router(prefix=prefix)
 
-    @router.post("/projects/{project}/consent")
+    @router.post(
+        "/projects/{project}/consent", responses=answers(Nothing), openapi_extra=describe_body(Agreement)
+    )
     def agree(user: Account, project: ProjectId, body: AgreementBody) -> Result:
         consents.agree(project, user.id, body.sha256)
         return {}
@@ -221,7 +238,7 @@ def build_rating_routes(
             ended = crowds.screen_out(queue.project.id, user.id)
         return {**_training(queue), **_completion(ended)}
 
-    @router.get("/projects/{project}/queue")
+    @router.get("/projects/{project}/queue", responses=answers(QueueAnswer))
     def show_queue(user: Account, project: ProjectId) -> Result:
         while True:
             try:
@@ -234,17 +251,17 @@ def build_rating_routes(
                 continue  # there is none any more, or they just agreed
             return {"project": _project(queue.project), **queued(queue, user)}
 
-    @router.get("/projects/{project}/history")
+    @router.get("/projects/{project}/history", responses=answers(RaterPairs))
     def show_history(user: Account, project: ProjectId) -> Result:
         return {"pairs": [shown(pair) for pair in ratings.recent(project, user.id)]}
 
-    @router.get("/pairs/{pair}")
+    @router.get("/pairs/{pair}", responses=answers(RaterPair))
     def show_pair(user: Account, pair: tuple[int, bool] = asked_pair) -> Result:
         id, is_repeat = pair
         find = ratings.pair_again if is_repeat else ratings.pair
         return shown(find(id, user.id))
 
-    @router.put("/pairs/{pair}/rating")
+    @router.put("/pairs/{pair}/rating", responses=answers(SavedAnswer), openapi_extra=describe_body(Grade))
     def rate(user: Account, body: GradeBody, pair: tuple[int, bool] = asked_pair) -> Result:
         id, is_repeat = pair
         keep = ratings.rate_again if is_repeat else ratings.rate
@@ -253,24 +270,24 @@ def build_rating_routes(
             return {"saved_at": saved.at.isoformat(), "ended": True}
         return {"saved_at": saved.at.isoformat(), **queued(saved.queue, user)}
 
-    @router.post("/pairs/{pair}/skip")
+    @router.post("/pairs/{pair}/skip", responses=answers(SavedAnswer), openapi_extra=describe_body(Skip))
     def skip(user: Account, body: SkipBody, pair: tuple[int, bool] = asked_pair) -> Result:
         id, is_repeat = pair
         pass_over = ratings.skip_again if is_repeat else assignments.skip
         saved = pass_over(id, user.id, SkipReason(body.reason), body.note)
         return {"saved_at": saved.at.isoformat(), **queued(saved.queue, user)}
 
-    @router.put("/pairs/{pair}/comment")
+    @router.put("/pairs/{pair}/comment", responses=answers(SavedMoment), openapi_extra=describe_body(Comment))
     def comment(user: Account, body: CommentBody, pair: tuple[int, bool] = asked_pair) -> Result:
         id, is_repeat = pair
         keep = ratings.comment_again if is_repeat else ratings.comment
         return {"saved_at": keep(id, user.id, body.text, body.flagged).isoformat()}
 
-    @router.post("/projects/{project}/training")
+    @router.post("/projects/{project}/training", responses=answers(QueueAnswer))
     def try_again(user: Account, project: ProjectId) -> Result:
         return trained(training.try_again(project, user.id), user)
 
-    @router.put("/training/{pair}/rating")
+    @router.put("/training/{pair}/rating", responses=answers(Trained), openapi_extra=describe_body(Grade))
     def train(user: Account, pair: TrainingPairId, body: GradeBody) -> Result:
         told = training.grade(pair, user.id, body.grade, float(body.seconds))
         return {"saved_at": told.at.isoformat(), "feedback": _feedback(told), **trained(told.queue, user)}
@@ -278,7 +295,7 @@ def build_rating_routes(
     # Who stops may wait long for an import, and must not keep those waiting who grade.
     stops = new_router(STOPS_AT_ONCE, prefix)
 
-    @stops.post("/projects/{project}/stop")
+    @stops.post("/projects/{project}/stop", responses=answers(Nothing))
     def stop(user: Account, project: ProjectId) -> Result:
         assignments.give_back(project, user.id)
         return {}

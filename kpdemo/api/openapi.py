@@ -81,8 +81,15 @@ _PREDICTION = {
         "seconds": {"type": "number"},
         "text": {"type": "string"},
         "text_offset": {"type": "integer"},
-        "error": {"type": "string", "description": "Of a document of a list that cannot be read."},
     },
+    "required": ["language", "present", "absent", "warnings", "model", "device", "seconds"],
+}
+_UNREAD = {
+    "type": "object",
+    "properties": {"id": _DOCUMENT["id"], "error": {"type": "string", "description": "Why, in a sentence."}},
+    "required": ["error"],
+    "additionalProperties": False,
+    "description": "In place of a document of a list that cannot be read.",
 }
 _EXAMPLE = {
     "language": "en",
@@ -121,7 +128,13 @@ def openapi_description() -> dict[str, Any]:
         "many": {"value": {"documents": [{"id": "1", "text": _TEXT}], "nested": False, "longest": 3}},
     }
     prediction = {"$ref": "#/components/schemas/Prediction"}
-    predictions = {"type": "object", "properties": {"predictions": {"type": "array", "items": prediction}}}
+    each = {"oneOf": [prediction, {"$ref": "#/components/schemas/Unread"}]}
+    predictions = {
+        "type": "object",
+        "properties": {"predictions": {"type": "array", "items": each}},
+        "required": ["predictions"],
+        "additionalProperties": False,
+    }
     return {
         "openapi": "3.1.0",
         "info": {"title": "Keyphrases", "version": kpdemo.__version__},
@@ -162,5 +175,5 @@ def openapi_description() -> dict[str, Any]:
                 }
             },
         },
-        "components": {"schemas": {"Prediction": _PREDICTION}},
+        "components": {"schemas": {"Prediction": _PREDICTION, "Unread": _UNREAD}},
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from urllib.error import HTTPError
@@ -21,8 +22,8 @@ from annotation.errors import NotFoundError, SettingsError
 from annotation.reliability.report import agreement_to_json
 from annotation.services.bundle import open_services
 from annotation.services.tokens import MARK, MOST_OF_USER, TokenService
-from annotation.types import Role
-from annotation.web import programs
+from annotation.types import NewPair, Role
+from annotation.web import answers, programs
 from annotation.web.responder import COOKIE
 from db.models import AccessToken
 from tests.browser.conftest import MODELS, load
@@ -114,6 +115,7 @@ def test_a_system_is_measured_beside_people_and_counts_among_none(root, tmp_path
     rows = [{"id": row["id"], "score": row["ratings"][1]["grade"]} for row in ROWS]
     scores.write_text("".join(json.dumps(row) + "\n" for row in rows))
     told = root.add_system(project, "cleo again", scores)
+    answers.AddedSystem.model_validate(told)
     [figures] = told["as_rater"]
     people = np.array([[rating["grade"] for rating in row["ratings"]] for row in ROWS], dtype=float)
     table = np.column_stack([people, people[:, 1]])
@@ -203,6 +205,83 @@ def test_refusals_are_a_sentence_with_a_status(services, root, url, monkeypatch)
     ):
         sent = {"method": "POST", "body": body, "Content-Type": "application/json"}
         assert ask(url, "/annotation/api/projects", token, **sent)[0] == 422
+
+
+def test_answers_are_as_the_description_says(services, root, url, tmp_path):
+    project = new_project(root, "described", grades="1-5", threshold=1)
+    file = tmp_path / "pairs.json"
+    rows = [{**row, "ratings": [{"rater": "Ben", "grade": at % 2 + 1}]} for at, row in enumerate(ROWS)]
+    file.write_text(json.dumps(rows))
+    answers.Import.model_validate(root.import_pairs(project, file))
+    services.accounts.add_user("rosa")
+    services.projects.add_member(project, "rosa", Role.RATER)
+    rosa, here = services.tokens.make("rosa", "script"), f"/annotation/api/projects/{project}"
+    body = {"body": b'{"grade": 3, "seconds": 4}', "method": "PUT"}
+    comment = {"body": b'{"text": "odd", "flagged": true}', "method": "PUT"}
+    skip = {"body": b'{"reason": "other", "note": ""}', "method": "POST"}
+    queue = ask(url, f"{here}/queue", rosa)[2]
+    pairs = [f"/annotation/api/pairs/{pair['id']}" for pair in queue["pairs"]]
+    token = services.tokens.make("root", "described")
+    for model, path, said, more in (
+        (answers.Queue, f"{here}/queue", rosa, {}),
+        (answers.RaterPair, pairs[0], rosa, {}),
+        (answers.SavedMoment, f"{pairs[0]}/comment", rosa, comment),
+        (answers.Saved, f"{pairs[0]}/rating", rosa, body),
+        (answers.Saved, f"{pairs[1]}/skip", rosa, skip),
+        (answers.RaterPairs, f"{here}/history", rosa, {}),
+        (answers.Nothing, f"{here}/stop", rosa, {"method": "POST", "body": b""}),
+        (answers.Projects, "/annotation/api/projects", token, {}),
+        (answers.CountedProject, here, token, {}),
+        (answers.Pairs, f"{here}/pairs", token, {}),
+        (answers.Ratings, f"{here}/ratings", token, {}),
+        (answers.Agreement, f"{here}/agreement?resamples=5", token, {}),
+        (answers.Adjudications, f"{here}/adjudications", token, {}),
+    ):
+        status, _, told = ask(url, path, said, **more)
+        assert status == 200, (path, told)
+        model.model_validate(told)
+    described = ask(url, "/annotation/api/openapi.json")[2]
+    shown = described["paths"]["/annotation/api/projects/{project_id}/pairs"]["get"]["responses"]
+    assert shown["200"]["content"]["application/json"]["schema"]["$ref"].endswith("/Pairs")
+    assert shown["428"]["content"]["application/json"]["schema"]["$ref"].endswith("/Refusal")
+    for path, methods in described["paths"].items():
+        for told in methods.values():
+            places = [each["name"] for each in told["parameters"] if each["in"] == "path"]
+            assert places == re.findall(r"{(\w+)}", path)
+
+
+def test_what_cannot_be_done_as_things_stand_is_409_and_what_is_to_be_agreed_to_first_428(
+    services, root, url
+):
+    project = new_project(root, "standing")
+    services.importing.import_pairs(project, [NewPair("a", "sentence2phrase", "A ferry leaves.", "ferry")])
+    for name in ("sam", "tess"):
+        services.accounts.add_user(name)
+        services.projects.add_member(project, name, Role.RATER)
+    sam, tess = (services.tokens.make(name, "script") for name in ("sam", "tess"))
+    here = f"/annotation/api/projects/{project}"
+    [pair] = ask(url, f"{here}/queue", sam)[2]["pairs"]
+    grade = {"body": b'{"grade": 3, "seconds": 4}', "method": "PUT"}
+    status, _, told = ask(url, f"/annotation/api/pairs/{pair['id']}/rating", tess, **grade)
+    assert (status, list(told)) == (409, ["error"])
+    token = services.tokens.make("root", "standing")
+    status, _, told = ask(url, f"{here}/exports/gold.zip", token)
+    assert (status, list(told)) == (409, ["error"])
+    now = services.projects.get(project).settings
+    services.projects.update(project, replace(now, consent="Take part?"))
+    status, _, told = ask(url, f"/annotation/api/pairs/{pair['id']}/rating", sam, **grade)
+    assert (status, list(told)) == (428, ["error"])
+    asked = ask(url, f"{here}/queue", sam)[2]
+    agreed = {"body": json.dumps({"sha256": asked["consent"]["sha256"]}).encode(), "method": "POST"}
+    assert ask(url, f"{here}/consent", sam, **agreed)[0] == 200
+    assert ask(url, f"/annotation/api/pairs/{pair['id']}/rating", sam, **grade)[0] == 200
+
+
+def test_a_field_whose_name_is_half_a_character_is_unknown(services, root, url):
+    token = services.tokens.make("root", "half")
+    sent = {"method": "POST", "body": b'{"\\ud800": 1}', "Content-Type": "application/json"}
+    status, _, told = ask(url, "/annotation/api/projects", token, **sent)
+    assert (status, told["error"].partition(":")[0]) == (422, 'The request has an unknown field "\\ud800"')
 
 
 def test_a_cookie_opens_no_address_of_programs_and_a_token_no_page(services, root, url):

@@ -1,0 +1,56 @@
+"""What the process of the models has in memory: at rest, after many documents, after a long text."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from kpdemo.routing import DEFAULT_MODEL
+from kpdemo.ui.start import open_model
+from kpdemo.worker import ModelWorker
+from tests.measuring import forget_peak, memory
+
+pytestmark = pytest.mark.benchmark
+
+SENTENCE = (
+    "Graph kernels of type {} compare molecule {} with {} others by the paths that they have in common. "
+)
+DOCUMENTS = 300
+LONGEST = 120_000
+"""Characters."""
+
+
+def text_of(length: int, start: int) -> str:
+    sentences = (SENTENCE.format(start + at, 7 * at, at * at % 97) for at in range(length // 80 + 1))
+    return "".join(sentences)[:length]
+
+
+def child() -> Path:
+    """The only process that this one has started, as the system shows it."""
+    threads = Path(f"/proc/{os.getpid()}/task").glob("*/children")
+    [pid] = [pid for children in threads for pid in children.read_text().split()]
+    return Path("/proc") / pid
+
+
+def test_memory_of_the_model(capsys):
+    worker = ModelWorker(partial(open_model, device="cpu", model=None, index=None), first=DEFAULT_MODEL)
+    try:
+        worker.open(DEFAULT_MODEL)
+        shown = {"at rest": memory(child())}
+        for number in range(DOCUMENTS):
+            worker.read(DEFAULT_MODEL, [text_of(200 * (1 + number * 37 % 50), number)])
+        shown[f"after {DOCUMENTS} documents of 200 to 10,000 characters"] = memory(child())
+        forget_peak(child())
+        worker.read(DEFAULT_MODEL, [text_of(LONGEST, 0)])
+        shown[f"after a text of {LONGEST:,} characters"] = memory(child())
+        worker.read(DEFAULT_MODEL, [text_of(1_000, 0)])
+        shown["after a short one then"] = memory(child())
+    finally:
+        worker.close()
+    with capsys.disabled():
+        print("\nthe process of the models, in MB: now, and at most since the line before")
+        for name, (now, most) in shown.items():
+            print(f"  {name:54} {now:8,.0f} {most:8,.0f}")
