@@ -180,8 +180,8 @@ def add_cards(server: FastAPI, shelf: ModelShelf) -> None:
             return HTMLResponse(page_html("kpdemo", str(error)), status_code=404)
 
 
-DOCUMENTATION = "documentation: README.md and docs/ in the folder of this program"
-LICENCE = "licence Apache-2.0"
+DOCUMENTATION = mark("documentation: README.md and docs/ in the folder of this program")
+LICENCE = mark("licence Apache-2.0")
 
 
 @dataclass(frozen=True)
@@ -197,9 +197,12 @@ class FooterHandlers:
 
 
 def footer_html(shelf: ModelShelf, documentation: str = "") -> str:
-    model = f"model {shelf.default}" + (f" on {device_name(shelf.device)}" if shelf.device else "")
-    link = f'<a href="{escape(documentation)}">documentation</a>' if documentation else DOCUMENTATION
-    facts = (escape(f"kpdemo {__version__}"), escape(model), link, LICENCE)
+    values = {"model": shelf.default, "device": device_name(shelf.device)}
+    model = _("model {model} on {device}", **values) if shelf.device else _("model {model}", **values)
+    link = (
+        f'<a href="{escape(documentation)}">{_("documentation")}</a>' if documentation else _(DOCUMENTATION)
+    )
+    facts = (escape(f"kpdemo {__version__}"), escape(model), link, _(LICENCE))
     return f'<p class="small">{" · ".join(facts)}</p>'
 
 
@@ -209,12 +212,12 @@ def build_footer(handlers: FooterHandlers, page: gr.Blocks) -> None:
 
 
 pages_log = logging.getLogger("kpdemo.pages")
-NOT_OF_THE_PAGE = "What was sent is not what the fields of this page hold: open the page again."
+NOT_OF_THE_PAGE = mark("What was sent is not what the fields of this page hold: open the page again.")
 
 
 SAID_BY_SCRIPTS = (
     *(mark("Copied"), mark("Not copied"), mark("Choices"), mark("Choice"), mark("My account")),
-    mark("{shown} of {all}"),
+    *(mark("{shown} of {all}"), mark("Keyphrases")),
 )
 """By those of the public page, some of which are for every page."""
 SaysToScripts = Callable[[], Mapping[str, str]]
@@ -278,7 +281,7 @@ class Pages(gr.Blocks):
         except Exception as error:
             kind = type(error).__qualname__
             pages_log.warning("%s: the values that were sent are refused (%s)", block_fn.api_name, kind)
-            sentence = error.message if isinstance(error, gr.Error) else NOT_OF_THE_PAGE
+            sentence = error.message if isinstance(error, gr.Error) else _(NOT_OF_THE_PAGE)
             raise gr.Error(sentence, print_exception=False) from error
 
 
