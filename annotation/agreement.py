@@ -1,22 +1,23 @@
 """Krippendorff's α (Content Analysis, 2004, chapter 11), with its bootstrap interval over pairs.
 
 A pair counts when two raters or more graded it. At the interval level α needs three sums of each pair only,
-which the bootstrap draws: the package `krippendorff` makes an array of pairs × values × values for every α.
-It gives the nominal and ordinal α, which have no interval.
+which the bootstrap draws. The nominal and ordinal α, which have no interval, need how often each two grades
+meet. (The package `krippendorff` makes an array of pairs × values × values for every α.)
 
 Intervals are percentiles of the bootstrap over pairs. Pairs with the same sums form a class, and a resample
 is a multinomial draw of class sizes: the distribution of drawing pairs one by one, at a cost that does not
-grow with their number. Every interval starts from the seed, whatever else is computed, and classes are
-sorted: the order of pairs and raters does not matter.
+grow with their number. (Where nearly every pair is a class of its own, pairs are drawn one by one.) Every
+interval starts from the seed, whatever else is computed, and classes are sorted: the order of pairs and
+raters does not matter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from math import prod
+from typing import NamedTuple
 
-import krippendorff
 import numpy as np
 import numpy.typing as npt
 
@@ -26,8 +27,6 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-LEVELS: tuple[Literal["nominal"], Literal["ordinal"]] = ("nominal", "ordinal")
-"""Whose α is told beside that of the interval level."""
 NO_SPREAD = 1e-12
 """A spread below this share of the squared values is rounding error, not a second value."""
 
@@ -170,17 +169,49 @@ def alphas_of_parts(parts: Floats) -> Floats:
 
 
 def alphas_of_categories(comparable: Grades) -> tuple[float, float]:
-    """Nominal and ordinal α of pairs that use more than one grade, by the package `krippendorff`."""
-    domain, places = np.unique(comparable.values, return_inverse=True)
-    cells = comparable.pairs * len(domain) + places
-    shape = comparable.pair_count, len(domain)
-    counts = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
-    counts = counts[np.lexsort(counts.T)]  # or the order of pairs would show in the last digit
+    """Nominal and ordinal α of pairs that use more than one grade.
+
+    With o how often each two grades meet, n_c how often each is used, and n of all:
+    α = 1 - (n - 1) Σ o δ / Σ n_c n_k δ. δ is 1 of two grades that differ at the nominal level, the squared
+    distance of their midranks at the ordinal one.
+    """
+    met = _coincidences(comparable)
+    used = met.sum(axis=0)
+    expected = np.outer(used, used)
+    midranks = np.cumsum(used) - used / 2
     nominal, ordinal = (
-        float(krippendorff.alpha(value_counts=counts, value_domain=domain, level_of_measurement=level))
-        for level in LEVELS
+        float(1 - (used.sum() - 1) * (met * distances).sum() / (expected * distances).sum())
+        for distances in (1 - np.eye(len(used)), (midranks[:, None] - midranks) ** 2)
     )
     return nominal, ordinal
+
+
+def _coincidences(comparable: Grades) -> Floats:
+    """How often each two of V grades meet in a pair (V, V), both ways; each grade with all others of its
+    pair counts once in all."""
+    domain, places = np.unique(comparable.values, return_inverse=True)
+    order = np.argsort(comparable.pairs, kind="stable")
+    pairs, places = comparable.pairs[order], places[order]
+    # Pairs with as many grades are counted together: whole numbers add up to the same in any order.
+    sizes, size_of = np.unique(np.bincount(pairs), return_inverse=True)
+    shape = len(sizes), len(domain), len(domain)
+    left, right = places_of_two(pairs)
+    cells = np.ravel_multi_index((size_of[pairs[left]], places[left], places[right]), shape)
+    counts = np.bincount(cells, minlength=prod(shape)).reshape(shape)
+    met = ((counts + counts.transpose(0, 2, 1)) / (sizes - 1)[:, None, None]).sum(axis=0)
+    return np.asarray(met, dtype=np.float64)
+
+
+def places_of_two(pairs: Integers) -> tuple[Integers, Integers]:
+    """Every two places of the sorted array `pairs` that hold the same pair."""
+    lefts, rights = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for step in range(1, len(pairs)):
+        left = np.flatnonzero(pairs[step:] == pairs[:-step])
+        if not len(left):
+            break
+        lefts.append(left)
+        rights.append(left + step)
+    return np.concatenate(lefts), np.concatenate(rights)
 
 
 CONFIDENCE = 0.95
@@ -190,6 +221,8 @@ DEFAULT_SEED = 2014
 UNDEFINED_SHARE = 0.05
 """Where α is undefined in a larger share of the resamples, there is no interval."""
 _CELLS_AT_ONCE = 4_000_000
+_FEW_CLASSES, _PAIRS_FOR_A_CLASS = 5_000, 12
+"""With more classes and fewer pairs for each, to draw the pairs one by one takes less time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,8 +350,15 @@ def batch_sizes(resamples: int, cells: int, at_once: int) -> Iterator[int]:
 
 def draw(sizes: Integers, resamples: int, rng: np.random.Generator) -> Floats:
     """The class counts (R, C) of bootstrap samples of data with classes of these sizes (C,)."""
-    count = int(sizes.sum())
-    return rng.multinomial(count, sizes / count, size=resamples).astype(np.float64)
+    count, classes = int(sizes.sum()), len(sizes)
+    if classes <= _FEW_CLASSES or count > _PAIRS_FOR_A_CLASS * classes:
+        return rng.multinomial(count, sizes / count, size=resamples).astype(np.float64)
+    class_of_pair = np.repeat(np.arange(classes), sizes)
+    drawn = np.empty((resamples, classes))
+    for row in drawn:
+        pairs = rng.integers(count, size=count)
+        row[:] = np.bincount(class_of_pair[pairs] if classes < count else pairs, minlength=classes)
+    return drawn
 
 
 def classes_of_pairs(sums: Sums) -> tuple[Sums, Integers]:

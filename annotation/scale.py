@@ -274,7 +274,7 @@ PRESETS: Mapping[str, tuple[Scale, Decimal]] = MappingProxyType(
     {
         "clss": (CLSS, Decimal("0.25")),
         "sts": (STS, Decimal(1)),
-        "0-10": (Scale(Decimal("0.25"), 0, 10), Decimal("0.25")),
+        "0-10": (Scale(Decimal("0.05"), 0, 10), Decimal("0.25")),  # WordSim-353 has quarters and tenths
         "1-7": (Scale(Decimal(1), 1, 7), Decimal(1)),
     }
 )

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+
+PROCESS = Path("/proc/self")
 
 
 def report(
@@ -23,3 +27,15 @@ def report_milliseconds(capsys: pytest.CaptureFixture[str], title: str, seconds:
 def report_speeds(capsys: pytest.CaptureFixture[str], title: str, seconds: dict[str, float]) -> None:
     """Of seconds a document."""
     report(capsys, title, {name: f"{1 / value:.1f} documents/s" for name, value in seconds.items()}, seconds)
+
+
+def memory(process: Path = PROCESS) -> tuple[float, float]:
+    """What a process has in memory now, and at most since `forget_peak`, in MB (Linux only)."""
+    lines = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
+    now, most = (float(lines[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM"))
+    return now, most
+
+
+def forget_peak(process: Path = PROCESS) -> None:
+    """Count the most memory anew."""
+    (process / "clear_refs").write_text("5")

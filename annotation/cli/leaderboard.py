@@ -39,6 +39,7 @@ from annotation.services.leaderboard import (
     Board,
     Gold,
     GoldVersion,
+    OwnGold,
     SystemService,
     board_as_csv,
     board_as_json,
@@ -116,11 +117,11 @@ def show(
         show_json({**_about_golds(found, golds, service), **board_as_json(board)})
     elif as_latex:
         made_by = f"python -m annotation leaderboard show --latex, project {found.name}"
-        show_line(board_as_latex(board, service.own_gold(found.id), made_by=made_by))
+        show_line(board_as_latex(board, service.own_version(found.id), made_by=made_by))
     elif as_csv:
         sys.stdout.buffer.write(board_as_csv(board).encode())
     else:
-        _show(board, golds, service.own_gold(found.id))
+        _show(board, golds, service.own_version(found.id))
 
 
 @leaderboard.command(epilog=_EXAMPLES)
@@ -254,10 +255,10 @@ def _coverage_json(system: System, gold: Gold) -> dict[str, Any]:
 
 
 def _about_golds(project: Project, golds: Sequence[GoldVersion], service: SystemService) -> dict[str, Any]:
-    own = service.own_gold(project.id)
+    own = service.own_version(project.id)
     return {
         "project": project.name,
-        "project_gold": {"pairs": len(own.pairs), "sha256": own.sha256},
+        "project_gold": {"pairs": own.pairs, "sha256": own.sha256},
         "gold_sets": [gold_as_json(gold) for gold in golds],
     }
 
@@ -273,7 +274,7 @@ def _show_nothing(project: Project, service: SystemService, *, as_json: bool) ->
     show_line(f"Next: python -m annotation leaderboard add {shlex.quote(project.name)} --system lcs")
 
 
-def _show(board: Board, golds: Sequence[GoldVersion], own: Gold) -> None:
+def _show(board: Board, golds: Sequence[GoldVersion], own: OwnGold) -> None:
     """What the page shows: which gold, who added what, the report; other gold sets."""
     show_line(gold_text(board.gold, own))
     show_line("")

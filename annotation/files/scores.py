@@ -255,13 +255,33 @@ def count_undecided(paths: Sequence[Path]) -> int:
     return sum(map(undecided_pairs, folders))
 
 
-def gold_digest(gold: Sequence[GoldPair]) -> str:
-    """SHA-256 of types, ids, texts, genres and grades, in any order: tells one gold from another.
+class GoldDigest:
+    """SHA-256 of types, ids, texts, genres and grades, which tells one gold from another.
 
     It is no file's: all formats of a gold set give the same, but for SemEval's, which has no genres.
     """
-    rows = sorted([pair.type, pair.id, pair.left, pair.right, pair.genre or "", pair.gold] for pair in gold)
-    return sha256("".join(f"{json.dumps(row)}\n" for row in rows).encode()).hexdigest()
+
+    def __init__(self) -> None:
+        self._digest = sha256()
+
+    def add(self, pair: GoldPair) -> None:
+        """Pairs come in the order of type and id, by code point."""
+        self._digest.update(f"{json.dumps(_digested(pair))}\n".encode())
+
+    def hexdigest(self) -> str:
+        return self._digest.hexdigest()
+
+
+def gold_digest(gold: Iterable[GoldPair]) -> str:
+    """The digest of pairs in any order."""
+    digest = GoldDigest()
+    for pair in sorted(gold, key=_digested):
+        digest.add(pair)
+    return digest.hexdigest()
+
+
+def _digested(pair: GoldPair) -> list[Any]:
+    return [pair.type, pair.id, pair.left, pair.right, pair.genre or "", pair.gold]
 
 
 def _may_be_exported(path: Path) -> bool:

@@ -30,6 +30,7 @@ from annotation.agreement import (
     Grades,
     Integers,
     measure,
+    places_of_two,
     run_starts,
 )
 from annotation.scale import CLSS, Scale
@@ -133,7 +134,7 @@ def _meetings(grades: Grades) -> Iterator[tuple[int, int, Grades]]:
     """Each pair of raters who graded a common pair, and their grades of the common pairs."""
     order = np.lexsort((grades.raters, grades.pairs))
     pairs, raters, values = grades.pairs[order], grades.raters[order], grades.values[order]
-    left, right = _places_of_two(pairs)
+    left, right = places_of_two(pairs)
     if not len(left):
         return
     names = np.stack([raters[left], raters[right]], axis=1)
@@ -144,18 +145,6 @@ def _meetings(grades: Grades) -> Iterator[tuple[int, int, Grades]]:
         numbers = np.tile(np.arange(end - start), 2)
         first, second = (int(name) for name in names[start])
         yield first, second, Grades(numbers, raters[here], values[here])
-
-
-def _places_of_two(pairs: Integers) -> tuple[Integers, Integers]:
-    """Every two places of the sorted array `pairs` that hold the same pair."""
-    lefts, rights = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for step in range(1, len(pairs)):
-        left = np.flatnonzero(pairs[step:] == pairs[:-step])
-        if not len(left):
-            break
-        lefts.append(left)
-        rights.append(left + step)
-    return np.concatenate(lefts), np.concatenate(rights)
 
 
 def alphas_without_each(grades: Grades, raters: int, *, resamples: int, seed: int) -> list[LeftOut]:

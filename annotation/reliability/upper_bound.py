@@ -78,7 +78,11 @@ class _Own:
 
     def sum_classes(self, counts: Floats) -> Floats:
         """The counts of points (V, R) that follow from counts of classes (C, R)."""
-        return np.asarray(np.add.reduceat(counts[self.classes], self.starts, axis=0))
+        from scipy.sparse import csr_array  # without it the counts of all classes would be copied
+
+        ends, ones = np.r_[self.starts, len(self.classes)], np.ones(len(self.classes))
+        points = csr_array((ones, self.classes, ends), shape=(len(self.starts), len(counts)))
+        return np.asarray(points @ counts)
 
 
 def upper_bound(type: str, grades: Grades, *, resamples: int, seed: int) -> UpperBound:
@@ -168,7 +172,7 @@ def _draws(sizes: Integers, resamples: int, seed: int) -> Iterator[Floats]:
     """The class counts (C, R) of bootstrap samples, in batches."""
     rng = np.random.default_rng(seed)
     for size in batch_sizes(resamples, len(sizes), _CELLS_AT_ONCE):
-        yield draw(sizes, size, rng).T
+        yield np.ascontiguousarray(draw(sizes, size, rng).T)
 
 
 def _correlations(usable: Sequence[_Own], counts: Floats) -> Floats:

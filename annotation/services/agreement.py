@@ -7,14 +7,14 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Row, and_, false, func, select
+from sqlalchemy import ColumnElement, Row, and_, case, extract, false, func, select
 from sqlalchemy.orm import Session
 
-from annotation.agreement import DEFAULT_RESAMPLES, DEFAULT_SEED, Floats, Grades, Mask
+from annotation.agreement import DEFAULT_RESAMPLES, DEFAULT_SEED, Floats, Grades, Integers, Mask
 from annotation.reliability.planning import Plan, check_width, plan_pairs
 from annotation.reliability.repeats import SelfAgreement, TwoGrades, self_agreement
 from annotation.reliability.report import (
@@ -38,10 +38,9 @@ from annotation.services.project_rows import (
     of_pair_in_use,
     scale_of,
 )
-from annotation.services.quality import page_ratings
 from annotation.services.rater_queue import held_back_from
 from annotation.services.repeats import read_two_grades, repeats_version
-from annotation.services.transactions import count_where
+from annotation.services.transactions import STREAMED_AT_ONCE, count_where
 from db import Database
 from db.models import Adjudication, AdjudicationChange, AuditEvent, Pair, Project, Rating, RatingChange
 
@@ -59,24 +58,50 @@ def read_grades(session: Session, project: Project, key: bytes) -> ReadGrades:
     in_use = select(Pair.id, Pair.type, Pair.genre, Pair.external_id)
     pairs = sorted(
         session.execute(in_use.where(Pair.project_id == project.id, IN_USE)),
-        key=lambda row: (row.external_id, row.type),  # here, as database systems sort in ways of their own
+        key=itemgetter(3, 1),  # here, as database systems sort in ways of their own
     )
-    page = page_ratings([project.id]).subquery()
-    ratings = session.execute(
-        select(Rating.pair_id, Rating.rater_id, Rating.quarters, Rating.seconds, page.c.first_at)
-        .outerjoin(page, and_(page.c.pair_id == Rating.pair_id, page.c.rater_id == Rating.rater_id))
-        .where(Rating.project_id == project.id, of_pair_in_use(Rating.pair_id, project.id))
-    ).all()
+    ratings = _read_ratings(session, project.id)
     decided = session.execute(
         select(Adjudication.pair_id, Adjudication.quarters, CHANGED).where(
             Adjudication.project_id == project.id, of_pair_in_use(Adjudication.pair_id, project.id)
         )
     ).all()
-    numbered = numbers_of(session, project.id, key, {row[1] for row in ratings})
+    raters = np.unique(ratings[:, 1]).astype(np.int64).tolist()
+    numbered = numbers_of(session, project.id, key, raters)
     # Raters without a grade that counts keep their numbers, but are not in the report.
-    rater_ids = tuple(sorted({row[1] for row in ratings}, key=lambda rater: numbered[rater]))
-    data = _numbered_grades(project, rater_ids, pairs, ratings, decided)
-    return ReadGrades(data, rater_ids)
+    rater_ids = tuple(sorted(raters, key=lambda rater: numbered[rater]))
+    return ReadGrades(_numbered_grades(project, rater_ids, pairs, ratings, decided), rater_ids)
+
+
+def _read_ratings(session: Session, project_id: int) -> Floats:
+    """The ratings that count (R, 5): pair, rater, quarters, seconds, and when it was first given on the page,
+    in seconds since 1970; nan where there is none."""
+
+    def is_same(one: Any, other: Any) -> ColumnElement[bool]:
+        return and_(one.pair_id == other.pair_id, one.rater_id == other.rater_id)
+
+    # Imported ratings were all written at one moment, which tells nothing: of these their first change.
+    change, whose = RatingChange, (RatingChange.pair_id, RatingChange.rater_id)
+    of_project = change.project_id == project_id
+    imported = select(*whose).where(of_project, change.origin == "import").group_by(*whose).subquery()
+    changed = (
+        select(*whose, func.min(change.at).label("at"))
+        .join(imported, is_same(imported.c, change))
+        .where(of_project, change.origin == "page")
+        .group_by(*whose)
+        .subquery()
+    )
+    first_at = extract("epoch", case((imported.c.pair_id.is_(None), Rating.created_at), else_=changed.c.at))
+    statement = (
+        select(Rating.pair_id, Rating.rater_id, Rating.quarters, Rating.seconds, first_at)
+        .outerjoin(imported, is_same(imported.c, Rating))
+        .outerjoin(changed, is_same(changed.c, Rating))
+        .where(Rating.project_id == project_id, of_pair_in_use(Rating.pair_id, project_id))
+        .execution_options(yield_per=STREAMED_AT_ONCE)
+    )
+    rows = session.connection().execute(statement)
+    parts = [np.array([*map(tuple, part)], np.float64) for part in rows.partitions()]
+    return np.concatenate([np.empty((0, 5)), *parts])
 
 
 def steps_of(project: Project) -> float:
@@ -87,8 +112,8 @@ def steps_of(project: Project) -> float:
 def _numbered_grades(
     project: Project,
     raters: Sequence[int],
-    pairs: Sequence[Row[int, str, str | None, str]],
-    ratings: Sequence[Row[int, int, int, float | None, datetime | None]],
+    pairs: Sequence[tuple[int, str, str | None, str]],
+    ratings: Floats,
     decided: Sequence[Row[int, int, bool]],
 ) -> ProjectGrades:
     """What was read, as columns: pairs, raters, types and genres are numbers from 0.
@@ -97,11 +122,10 @@ def _numbered_grades(
         project: whose types come first.
         raters: their accounts, in the order that numbers them.
         pairs: number, type, genre and id, in the order that numbers them.
-        ratings: pair, rater, quarters, seconds, and when it was first given on the page, if it was.
+        ratings: of `_read_ratings`.
         decided: pair, quarters, and whether a rating came after the decision.
     """
     places = {row[0]: place for place, row in enumerate(pairs)}
-    rater_number = {rater: number for number, rater in enumerate(raters)}
     steps = steps_of(project)
     types = tuple(dict.fromkeys([*project.types, *sorted({row[1] for row in pairs})]))
     genres = tuple(sorted({row[2] or NO_GENRE for row in pairs}))
@@ -117,19 +141,25 @@ def _numbered_grades(
         decided=is_decided,
         changed=is_changed,
         grades=Grades(
-            np.array([places[row[0]] for row in ratings], np.int64),
-            np.array([rater_number[row[1]] for row in ratings], np.int64),
-            np.array([row[2] for row in ratings], np.float64) / steps,
+            _places_of(ratings[:, 0], list(places)),
+            _places_of(ratings[:, 1], raters),
+            ratings[:, 2] / steps,
         ),
-        seconds=np.array([np.nan if row[3] is None else row[3] for row in ratings], np.float64),
-        # Of the page: imported ratings were all written at one moment, which tells nothing.
-        moments=np.array([np.nan if row[4] is None else row[4].timestamp() for row in ratings], np.float64),
+        seconds=ratings[:, 3],
+        moments=ratings[:, 4],
         decisions=decisions,
         raters=len(raters),
         threshold=threshold / steps if threshold else None,
         raters_per_pair=project.raters_per_pair,
         scale=scale_of(project),
     )
+
+
+def _places_of(ids: Floats, among: Sequence[int]) -> Integers:
+    """The place of each id (R,) in a list that has them all once."""
+    known = np.array(among, np.int64)
+    order = np.argsort(known)
+    return np.asarray(order[np.searchsorted(known, ids, sorter=order)])
 
 
 def _decisions(

@@ -75,9 +75,10 @@ from db import Database
 from db.models import Adjudication, AuditEvent, Comment, Export, Pair, Project, Rating, RatingChange, User
 
 
-def pairs_with_grades(project_id: int, *columns: Any) -> Select[*tuple[Any, ...]]:
-    """These columns of every pair that is not withdrawn, in the order of import; of each row there is a
-    `standing_in`."""
+def pairs_with_grades(
+    project_id: int, *columns: Any, order: Sequence[Any] = (Pair.import_order,)
+) -> Select[*tuple[Any, ...]]:
+    """These columns of every pair that is not withdrawn; of each row there is a `standing_in`."""
     # For each pair by itself: before PostgreSQL has counted new rows it would go through all for each.
     joined = (
         select(func.aggregate_strings(cast(Rating.quarters, String), " "))
@@ -94,7 +95,7 @@ def pairs_with_grades(project_id: int, *columns: Any) -> Select[*tuple[Any, ...]
         .select_from(Pair)
         .outerjoin(Adjudication, Adjudication.pair_id == Pair.id)
         .where(Pair.project_id == project_id, IN_USE)
-        .order_by(Pair.import_order)
+        .order_by(*order)
         .execution_options(yield_per=AT_ONCE)
     )
 

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from sqlalchemy import delete, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, delete, func, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from annotation.errors import NotFoundError, ScoreFileError, SettingsError
-from annotation.files.scores import GoldPair, Key, gold_digest
+from annotation.files.scores import GoldDigest, GoldPair, Key, gold_digest
 from annotation.scoring import Estimate
 from annotation.services.agreement import project_version
 from annotation.services.audit import record
 from annotation.services.gold import pairs_with_grades, standing_in
 from annotation.services.project_rows import IN_USE, as_project, find_project
-from annotation.services.transactions import insert_rows
+from annotation.services.transactions import by_code_point, insert_rows
 from annotation.services.users import id_of
 from annotation.system_report import (
     Correlations,
@@ -50,6 +50,15 @@ class Gold:
     pairs: tuple[GoldPair, ...]
     ungraded: frozenset[Key] = frozenset()
     """Pairs that are known to have no grade in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnGold:
+    """What tells the project's gold from an earlier one."""
+
+    sha256: str
+    pairs: int
+    """That have a grade."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,11 +339,21 @@ class SystemService:
         """Guards the other locks and `_boards`, for a moment; a board or a gold is computed under its own."""
         self._counting: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
         self._grading: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
-        self._own: tuple[int, str, Gold] | None = None
+        self._own: dict[int, tuple[str, OwnGold]] = {}
+        """By project, with the state of the data that it was read from."""
         self._boards: OrderedDict[tuple[GoldVersion, tuple[Entry, ...]], Board] = OrderedDict()
 
     def own_gold(self, project_id: int) -> Gold:
         """The project's pairs that have a gold grade now, in the order of import.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        with self._database.reading() as session:
+            return _gold_of(session, find_project(session, project_id))
+
+    def own_version(self, project_id: int) -> OwnGold:
+        """Which gold the project has now; read again only when a grade or a pair has changed.
 
         Raises:
             NotFoundError: there is no such project.
@@ -344,12 +363,12 @@ class SystemService:
         with grading, self._database.reading() as session:  # who asks meanwhile waits for what is read here
             project = find_project(session, project_id)
             version = project_version(session, project)
-            kept = self._own
-            if kept is not None and kept[:2] == (project_id, version):
-                return kept[2]
-            gold = _gold_of(session, project)
-            self._own = (project_id, version, gold)
-            return gold
+            kept = self._own.get(project_id)
+            if kept is not None and kept[0] == version:
+                return kept[1]
+            own = _version_of(session, project)
+            self._own[project_id] = version, own
+            return own
 
     def golds(self, project_id: int) -> list[GoldVersion]:
         """The gold sets that systems are measured on: that of the project as it is now, then the last first.
@@ -357,7 +376,7 @@ class SystemService:
         Raises:
             NotFoundError: there is no such project.
         """
-        now = self.own_gold(project_id).sha256
+        now = self.own_version(project_id).sha256
         with self._database.reading() as session:
             golds = select(GoldSet).where(GoldSet.project_id == project_id).order_by(GoldSet.id.desc())
             found = [as_version(row) for row in session.scalars(golds)]
@@ -498,18 +517,46 @@ class SystemService:
 
 
 def _gold_of(session: Session, project: Project) -> Gold:
-    settings = as_project(project).settings
     graded: list[GoldPair] = []
     ungraded: set[Key] = set()
-    columns = Pair.type, Pair.external_id, Pair.left, Pair.right, Pair.genre
-    for row in session.execute(pairs_with_grades(project.id, *columns)):
-        grade = standing_in(row, settings.scale).gold(settings)
-        if grade is None:
-            ungraded.add((row.type, row.external_id))
+    for key, pair in _read_gold(session, project, Pair.import_order):
+        if pair is None:
+            ungraded.add(key)
         else:
-            texts = (row.type, row.external_id, row.left, row.right)
-            graded.append(GoldPair(*texts, float(grade), row.genre, "the project's gold"))
+            graded.append(pair)
     return Gold("", gold_digest(graded), tuple(graded), frozenset(ungraded))
+
+
+def _version_of(session: Session, project: Project) -> OwnGold:
+    """The same, of which no texts are kept."""
+    by_key = (by_code_point(session, column) for column in (Pair.type, Pair.external_id))
+    digest, count = GoldDigest(), 0
+    for _, pair in _read_gold(session, project, *by_key):
+        if pair is not None:
+            digest.add(pair)
+            count += 1
+    return OwnGold(digest.hexdigest(), count)
+
+
+def _read_gold(
+    session: Session, project: Project, *order: ColumnElement[Any] | InstrumentedAttribute[Any]
+) -> Iterator[tuple[Key, GoldPair | None]]:
+    """Every pair that counts, by its key; None in place of one without a gold grade."""
+    settings = as_project(project).settings
+    columns = Pair.type, Pair.external_id, Pair.left, Pair.right, Pair.genre
+    golds: dict[tuple[str | None, int | None], float | None] = {}  # of many pairs few differ
+    for row in session.execute(pairs_with_grades(project.id, *columns, order=order)):
+        graded = row.grades, row.decided
+        if graded not in golds:
+            gold = standing_in(row, settings.scale).gold(settings)
+            golds[graded] = None if gold is None else float(gold)
+        key, grade = (row.type, row.external_id), golds[graded]
+        yield (
+            key,
+            None
+            if grade is None
+            else GoldPair(*key, row.left, row.right, grade, row.genre, "the project's gold"),
+        )
 
 
 _FIGURES = ("pearson", "pearson_low", "pearson_high", "spearman", "spearman_low", "spearman_high")
@@ -530,7 +577,7 @@ def gold_name(gold: GoldVersion) -> str:
     return f"{name} ({digits_of(gold)})"
 
 
-def gold_text(gold: GoldVersion, own: Gold) -> str:
+def gold_text(gold: GoldVersion, own: OwnGold) -> str:
     """Which gold the figures are of, and whether the project's, which is `own` now, has changed since."""
     pairs, digits = number_of(gold.pairs, "pair"), digits_of(gold)
     if gold.sha256 == own.sha256:
@@ -538,10 +585,10 @@ def gold_text(gold: GoldVersion, own: Gold) -> str:
     when = f"of {gold.at:%Y-%m-%d %H:%M} UTC"
     if not gold.is_own:
         return f"On gold from {gold.name}, {when}: {pairs}, version {digits}."
-    have = "has" if len(own.pairs) == 1 else "have"
+    have = "has" if own.pairs == 1 else "have"
     return (
         f"On the project's gold {when}: {pairs}, version {digits}. The gold has changed since: "
-        f"{number_of(len(own.pairs), 'pair')} {have} a grade now, {gold.pairs:,} then. These figures are of "
+        f"{number_of(own.pairs, 'pair')} {have} a grade now, {gold.pairs:,} then. These figures are of "
         "the older gold; to measure a system on the new one, add it again."
     )
 
@@ -576,7 +623,7 @@ def board_as_csv(board: Board) -> str:
     return spreadsheet_csv(rows)
 
 
-def board_as_latex(board: Board, own: Gold, *, made_by: str) -> str:
+def board_as_latex(board: Board, own: OwnGold, *, made_by: str) -> str:
     """The ranking as a table of a paper; a comment says so where the project's gold has changed since.
 
     Args:

@@ -51,6 +51,12 @@ def is_among(
     return column.in_(values)
 
 
+def by_code_point(session: Session, column: InstrumentedAttribute[str]) -> ColumnElement[str]:
+    """A column to sort by as Python sorts texts, whatever the language of the database is."""
+    is_sqlite = session.connection().dialect.name == "sqlite"
+    return column.collate("BINARY" if is_sqlite else "C")
+
+
 def count_where(session: Session, *conditions: ColumnElement[bool]) -> int:
     """How many rows meet the conditions, which name their table."""
     return session.scalar(select(func.count()).where(*conditions)) or 0

@@ -28,6 +28,7 @@ from annotation.services.leaderboard import (
     Board,
     Gold,
     GoldVersion,
+    OwnGold,
     SystemService,
     board_as_latex,
     check_training,
@@ -360,7 +361,7 @@ class LeaderboardHandlers:
         choices = [(gold_label(gold, zone), gold.id) for gold in golds]
         chart = board_chart(board)
         project = self.projects.get(project_id).name
-        own = self.systems.own_gold(project_id)
+        own = self.systems.own_version(project_id)
         genres, ranks = genres_table(board), ranks_table(board)
         save_chart = chart_buttons("leaderboard-chart", CHART, file_name(project, "leaderboard-genres"))
         return {
@@ -370,7 +371,7 @@ class LeaderboardHandlers:
             "chart": show_chart(chart),
             "first": gr.Dropdown(choices=names, value=names[0]),
             "second": gr.Dropdown(choices=names, value=names[min(1, len(names) - 1)]),
-            "status": gold_html(board.gold, own.sha256, len(own.pairs)) + wide_intervals_html(board.report),
+            "status": gold_html(board.gold, own.sha256, own.pairs) + wide_intervals_html(board.report),
             "pearson": table_html(pearson_table(board), project, page=PAGE),
             "spearman": table_html(spearman_table(board), project, page=PAGE),
             "ranks": table_html(ranks, project, page=PAGE) if ranks else "",
@@ -380,7 +381,7 @@ class LeaderboardHandlers:
             "method": method_html(board),
         }
 
-    def _latex_button(self, project: str, board: Board, own: Gold) -> str:
+    def _latex_button(self, project: str, board: Board, own: OwnGold) -> str:
         made_by = f"The page Leaderboard of kpdemo, project {project}"
         table = board_as_latex(board, own, made_by=made_by)
         return latex_button(table, "the ranking", file_name(project, PAGE))

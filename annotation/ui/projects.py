@@ -319,7 +319,7 @@ KNOWN_TYPES = [(f"{known.label} ({name})", name) for name, known in COMPARISON_T
 SCALES = [
     ("0–4 in quarters (CLSS)", "clss"),
     ("0–5 (STS)", "sts"),
-    ("0–10 in quarters", "0-10"),
+    ("0–10", "0-10"),
     ("1–7", "1-7"),
 ]
 TABLE_1 = "\n".join(f"{point.value} {point.name}: {point.summary}" for point in CLSS_POINTS)

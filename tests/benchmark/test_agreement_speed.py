@@ -1,26 +1,43 @@
-"""Speed of α with its interval beside the `krippendorff` package, and of a report on a large project."""
+"""Speed of α with its interval beside the `krippendorff` package, and of the pages of a large project.
+
+`PAIRS=1000000 make bench ARGS="-k large"` takes a project of that size.
+"""
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import krippendorff
 import numpy as np
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, select
 
 from annotation.agreement import Grades, measure
 from annotation.services.agreement import AgreementService
-from db.models import Pair, Project, Rating, RatingChange, User
+from annotation.services.leaderboard import SystemService
+from db import Database, checks
+from db.models import (
+    Adjudication,
+    AdjudicationChange,
+    Assignment,
+    Pair,
+    Project,
+    Rating,
+    RatingChange,
+    User,
+)
+from tests.measuring import forget_peak, memory
 
 pytestmark = pytest.mark.benchmark
 
 RESAMPLES = 1000
 PEER_RESAMPLES = 20
-LARGE = 100_000
 RATERS = 10
+ROWS_AT_ONCE = 5_000
+"""Pairs that are made in one transaction."""
 
 
 def quarters(pairs: int, raters: int) -> np.ndarray:
@@ -59,66 +76,126 @@ def test_alpha_with_its_interval(capsys):
     assert ours < theirs / 5
 
 
-def fill(database) -> int:
-    """A project of 100,000 pairs with three ratings each of ten raters."""
+def fill(database: Database, pairs: int) -> int:
+    """A project with three ratings of ten raters for each pair; half of those that differ are decided."""
     now = datetime(2026, 3, 1, tzinfo=UTC)
-    grades = quarters(LARGE, 3)
-    chosen = np.argsort(np.random.default_rng(2).random((LARGE, RATERS)), axis=1)[:, :3] + 1
-    common = {"project_id": 1, "created_at": now, "updated_at": now, "seconds": 7.5}
     with database.session() as session:
-        users = [
-            {"name": f"r{n}", "name_key": f"r{n}", "is_administrator": False, "created_at": now}
-            for n in range(RATERS)
-        ]
-        session.execute(insert(User), users)
+        for n in range(RATERS + 1):
+            session.add(User(name=f"r{n}", name_key=f"r{n}", is_administrator=False, created_at=now))
         project = {"name": "large", "name_key": "large", "types": ["a", "b"], "guidelines": "", "seed": 1}
         settings = {"raters_per_pair": 3, "threshold_quarters": 4, "step_quarters": 1, "lease_minutes": 30}
-        session.execute(
-            insert(Project).values(**project, **settings, is_random=True, may_revise=True, created_at=now)
-        )
+        session.add(Project(**project, **settings, is_random=True, may_revise=True, created_at=now))
+    grades = quarters(pairs, 3)
+    chosen = np.argsort(np.random.default_rng(2).random((pairs, RATERS)), axis=1)[:, :3] + 1
+    for first in range(0, pairs, ROWS_AT_ONCE):
+        part = range(first, min(first + ROWS_AT_ONCE, pairs))
+        fill_part(database, part, grades, chosen, now)
+    return 1
+
+
+def fill_part(database: Database, part: range, grades: np.ndarray, raters: np.ndarray, now: datetime) -> None:
+    low, high = grades[part].min(axis=1), grades[part].max(axis=1)
+    texts = {"left": "a line of the text " * 15, "right": "a shorter text " * 5}
+    counted = {"open_slots": 0, "rating_count": 3}
+    rows = [
+        {
+            "pair_id": pair + 1,
+            "rater_id": int(rater),
+            "quarters": int(grade),
+            "at": now + timedelta(seconds=8 * pair),
+            "position": pair,
+        }
+        for pair in part
+        for rater, grade in zip(raters[pair], grades[pair], strict=True)
+    ]
+    decisions = [
+        {
+            "pair_id": pair + 1,
+            "quarters": int(least),
+            "cause": "scale",
+            "note": "",
+            "adjudicator_id": RATERS + 1,
+        }
+        for pair, least, most in zip(part, low, high, strict=True)
+        if most - least >= 4 and pair % 2
+    ]
+
+    def only(*names: str, **others: object) -> list[dict[str, object]]:
+        return [{"project_id": 1, **{name: row[name] for name in names}, **others} for row in rows]
+
+    with database.session() as session:
         session.execute(
             insert(Pair),
             [
                 {
+                    **texts,
+                    **counted,
                     "project_id": 1,
                     "external_id": str(n),
                     "type": "ab"[n % 2],
                     "genre": f"g{n % 5}",
-                    "left": "a line of the text " * 15,
-                    "right": "a shorter text " * 5,
                     "fingerprint": str(n),
                     "position": n,
                     "import_order": n,
-                    "open_slots": 0,
+                    "low_quarters": int(least),
+                    "high_quarters": int(most),
+                    "spread_quarters": int(most - least),
                 }
-                for n in range(LARGE)
+                for n, least, most in zip(part, low, high, strict=True)
             ],
         )
-        rows = [
-            {**common, "pair_id": pair + 1, "rater_id": int(rater), "quarters": int(grade)}
-            for pair in range(LARGE)
-            for rater, grade in zip(chosen[pair], grades[pair], strict=True)
+        own = ("pair_id", "rater_id", "quarters")
+        moments = [
+            {**one, "created_at": row["at"], "updated_at": row["at"]}
+            for one, row in zip(only(*own, seconds=7.5), rows, strict=True)
         ]
-        session.execute(insert(Rating), rows)
-        changes = ("project_id", "pair_id", "rater_id", "quarters")
+        session.execute(insert(Rating), moments)
+        session.execute(insert(RatingChange), only(*own, "at", origin="page", seconds=7.5))
         session.execute(
-            insert(RatingChange),
-            [{**{name: row[name] for name in changes}, "origin": "page", "at": now} for row in rows],
+            insert(Assignment), only("pair_id", "rater_id", "position", state="rated", claimed_at=now)
         )
-    return 1
+        end = now + timedelta(days=3650)
+        session.execute(
+            insert(Adjudication), [{**one, "project_id": 1, "decided_at": end} for one in decisions]
+        )
+        session.execute(
+            insert(AdjudicationChange), [{**one, "project_id": 1, "at": end} for one in decisions]
+        )
 
 
-def test_report_on_a_large_project(database, capsys):
-    project = fill(database)
-    service = AgreementService(database)
-    first = seconds(lambda: service.report(project), times=1)
-    again = seconds(lambda: service.report(project))
-    look = seconds(lambda: service.version(project))
+def grade_once_more(database: Database) -> None:
+    """A rater changes a grade."""
+    now = datetime(2026, 9, 1, tzinfo=UTC)
+    with database.session() as session:
+        rating = session.scalars(select(Rating).where(Rating.quarters == 8).limit(1)).one()
+        rating.quarters, rating.updated_at = 9, now
+        whose = {"project_id": 1, "pair_id": rating.pair_id, "rater_id": rating.rater_id}
+        session.add(RatingChange(**whose, quarters=9, previous_quarters=8, seconds=5, origin="page", at=now))
+
+
+def test_pages_of_a_large_project(database, capsys):
+    pairs = int(os.environ.get("PAIRS", "100000"))
+    project = fill(database, pairs)
+    agreement, systems = AgreementService(database), SystemService(database)
+    works = {
+        "agreement, at first": lambda: agreement.report(project),
+        "agreement, again": lambda: agreement.report(project),
+        "leaderboard, at first": lambda: systems.golds(project),
+        "leaderboard, again": lambda: systems.golds(project),
+        "has a grade come?": lambda: agreement.version(project),
+        "one more grade": lambda: grade_once_more(database),
+        "agreement after it": lambda: agreement.report(project),
+        "leaderboard after it": lambda: systems.golds(project),
+        "check of the database": lambda: checks.check(database),
+    }
     system = "SQLite" if database.is_sqlite else "PostgreSQL"
     with capsys.disabled():
-        print(f"\nreport on {LARGE:,} pairs × 3 of {RATERS} raters, {RESAMPLES:,} resamples, {system}")
-        print(f"  anew                   {first:8.3f} s")
-        print(f"  nothing changed        {again:8.3f} s")
-        print(f"  has anything changed?  {look:8.3f} s")
-    assert again < first / 10
-    assert look < first / 10
+        print(f"\n{pairs:,} pairs × 3 of {RATERS} raters, {RESAMPLES:,} resamples, {system}")
+        print(f"{'':24} {'s':>8} {'processor':>10} {'MB at most':>11} {'MB after':>9}")
+        for name, work in works.items():
+            forget_peak()
+            started, used = time.perf_counter(), time.process_time()
+            work()
+            taken, used = time.perf_counter() - started, time.process_time() - used
+            after, most = memory()
+            print(f"{name:24} {taken:8.2f} {used:10.2f} {most:11,.0f} {after:9,.0f}")

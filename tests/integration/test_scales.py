@@ -38,7 +38,11 @@ def related_words() -> list[list[str]]:
     rows = []
     for left, right in WORDS:
         middle = draw.uniform(1, 9)
-        grades = [round(4 * min(10, max(0, draw.gauss(middle, 1)))) / 4 for _ in RATERS]
+        parts = [4, 10] * len(RATERS)  # quarters and tenths, as there
+        grades = [
+            round(part * min(10, max(0, draw.gauss(middle, 1)))) / part
+            for part, _ in zip(parts, RATERS, strict=False)
+        ]
         rows.append([left, right, f"{mean(grades):.2f}", *(f"{grade:g}" for grade in grades)])
     return rows
 
@@ -58,21 +62,23 @@ def test_a_table_like_wordsim_353_becomes_a_gold_set(call, tmp_path):
             "13",
             "--grades",
             "0-10",
+            "--step",
+            "0.05",
             "--json",
         )
     )
-    assert made["grades"] == {"lowest": 0, "highest": 10, "step": 0.25}
-    assert (made["step"], made["threshold"]) == (0.25, 6.25)
+    assert made["grades"] == {"lowest": 0, "highest": 10, "step": 0.05}
+    assert (made["step"], made["threshold"]) == (0.05, 6.25)
     assert "ratings is 1 to 13. Not imported: human (mean)." in call("import", "Words", "words.csv")
     figures = json.loads(call("agreement", "Words", "--json"))
     assert figures["ratings"] == 12 * 13
-    assert figures["histogram"]["buckets"][:2] == ["0 to 0.75", "1 to 1.75"]
+    assert figures["histogram"]["buckets"][:2] == ["0 to 0.95", "1 to 1.95"]
     assert figures["histogram"]["buckets"][-1] == "10"
     assert sum(figures["histogram"]["counts"]) == 12 * 13
     call("export", "Words", "--format", "jsonl", "--output", "gold")
     manifest = json.loads((tmp_path / "gold" / "manifest.json").read_text())
-    assert manifest["protocol"]["grades"] == {"lowest": 0, "highest": 10, "step": 0.25}
-    assert "0 to 10,\na scale in steps of 0.25" in (tmp_path / "gold" / "README.md").read_text().replace(
+    assert manifest["protocol"]["grades"] == {"lowest": 0, "highest": 10, "step": 0.05}
+    assert "0 to 10,\na scale in steps of 0.05" in (tmp_path / "gold" / "README.md").read_text().replace(
         " a scale", "\na scale"
     )
     [file] = (tmp_path / "gold").glob("*.jsonl")
