@@ -399,8 +399,8 @@ DELETED = mark("Uploads and predictions are deleted after {minutes} minutes.")
 HELP = mark(
     "A text, Markdown, PDF, Word (DOCX), OpenDocument (ODT), RTF, HTML, EPUB or LaTeX file is one document. "
     "JSON Lines, CSV, TSV and XLSX have one document per line, with {title} and {abstract} (or {text}), and "
-    "{id} if there are ids. BibTeX, RIS and the XML of PubMed or JATS have records with abstracts. A ZIP file may "
-    "hold any of these."
+    "{id} if there are ids. BibTeX, RIS and the XML of PubMed or JATS have records with abstracts. A "
+    "ZIP file may hold any of these."
 )
 OUTPUT_NAME = "predictions.jsonl"
 
