@@ -92,6 +92,13 @@ class Client:
         """Every single rating, in the order in which the pairs were imported."""
         return self._rows(project, "ratings", {"raters": raters})
 
+    def add_system(self, project: int, name: str, file: str | Path) -> dict[str, Any]:
+        """Add a file of scores to the leaderboard, such as the grades of a language model.
+
+        The answer tells in `as_rater` how they agree with those of people; they never count among them.
+        """
+        return self._import(project, "systems", Path(file), {"name": name})
+
     def queue(self, project: int) -> dict[str, Any]:
         """The pairs that are the account's to grade, as a rater: `pairs`, each with its `id`."""
         return self._json("GET", f"projects/{project}/queue")

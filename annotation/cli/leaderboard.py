@@ -31,7 +31,6 @@ from annotation.cli.scoring import (
     show_report,
 )
 from annotation.cli.users import COMMAND_LINE
-from annotation.comparison import types_in_order
 from annotation.errors import NotFoundError
 from annotation.files.scores import gold_digest, read_gold_with_changes, read_ungraded
 from annotation.services.leaderboard import (
@@ -46,12 +45,13 @@ from annotation.services.leaderboard import (
     board_as_latex,
     check_gold,
     check_training,
+    coverage_json,
     digits_of,
     gold_as_json,
     gold_name,
     gold_text,
 )
-from annotation.system_report import People, System
+from annotation.system_report import People
 from annotation.systems import BuiltInSystem, scores_text
 from annotation.types import Project
 from annotation.wording import check_name, name_key
@@ -166,7 +166,7 @@ def add(
     kept = service.add_all(found.id, measured_on, list(zip(systems, origins, strict=True)))
     if as_json:
         told = {"pairs": len(measured_on.pairs), "sha256": measured_on.sha256}
-        added = [_coverage_json(one, measured_on) for one in systems]
+        added = [coverage_json(one, measured_on) for one in systems]
         show_json({"project": found.name, "gold": told, "added": added, "changed_gold": told_changed})
         return
     golds = service.golds(found.id)
@@ -241,17 +241,6 @@ def _from_files(files: Sequence[Path]) -> tuple[Gold, list[Path]]:
     pairs, changed = read_gold_with_changes(files)
     names = ", ".join(file.resolve().name if file.is_dir() else file.name for file in files)
     return Gold(names, gold_digest(pairs), tuple(pairs), read_ungraded(files)), changed
-
-
-def _coverage_json(system: System, gold: Gold) -> dict[str, Any]:
-    """How many scores of the gold pairs it has, and of each type that it leaves out the number of pairs."""
-    lacking = [pair.type for pair, score in zip(gold.pairs, system.scores, strict=True) if score is None]
-    return {
-        "system": check_name(system.name),
-        "scores": len(system.scores) - len(lacking),
-        "without_score": {type: lacking.count(type) for type in types_in_order(lacking)},
-        "left_out": system.left_out,
-    }
 
 
 def _about_golds(project: Project, golds: Sequence[GoldVersion], service: SystemService) -> dict[str, Any]:

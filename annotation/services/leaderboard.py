@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from sqlalchemy import ColumnElement, delete, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from annotation.comparison import types_in_order
 from annotation.errors import NotFoundError, ScoreFileError, SettingsError
 from annotation.files.scores import GoldDigest, GoldPair, Key, gold_digest
 from annotation.scoring import Estimate
@@ -600,6 +601,17 @@ def gold_as_json(gold: GoldVersion) -> dict[str, Any]:
         "pairs": gold.pairs,
         "sha256": gold.sha256,
         "at": gold.at.isoformat(),
+    }
+
+
+def coverage_json(system: System, gold: Gold) -> dict[str, Any]:
+    """How many scores of the gold pairs it has, and of each type that it leaves out the number of pairs."""
+    lacking = [pair.type for pair, score in zip(gold.pairs, system.scores, strict=True) if score is None]
+    return {
+        "system": check_name(system.name),
+        "scores": len(system.scores) - len(lacking),
+        "without_score": {type: lacking.count(type) for type in types_in_order(lacking)},
+        "left_out": system.left_out,
     }
 
 

@@ -262,7 +262,8 @@ def build_board_downloads(admission: Admission, systems: SystemService, folder: 
     @in_turn
     def download_board(request: Request, project_id: str, ending: str, gold: str = "") -> Response:
         _, project = admission.admitted(request, project_id, Role.ADMINISTRATOR, Role.ADJUDICATOR)
-        gold_id = whole_in(gold)
+        golds = [] if gold else systems.golds(project.id)
+        gold_id = golds[0].id if golds else whole_in(gold)
         if ending not in _TYPES or gold_id is None:
             raise NotFoundError("There is no such file: choose it on the leaderboard.")
         name = f"{plain_name(project.name)}-leaderboard.{ending}"

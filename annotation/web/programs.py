@@ -6,8 +6,11 @@ The guard has looked the token up; what its owner may do is asked of the same se
 from __future__ import annotations
 
 import io
-from collections import Counter
-from collections.abc import AsyncIterator
+import shutil
+import sys
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from tempfile import SpooledTemporaryFile
@@ -25,13 +28,17 @@ from annotation.columns import parse_columns
 from annotation.errors import NotFoundError, SettingsError
 from annotation.exchange import FileFormat, ReadingNotes, read_items_or_errors
 from annotation.files.gold_files import RatingFormat, rating_json
+from annotation.files.scores import GoldPair, read_uploaded_scores
 from annotation.projects import Order, project_json
 from annotation.reliability.report import agreement_to_json
+from annotation.reliability.system_rater import rater_json, system_raters
 from annotation.scale import parse_scale
 from annotation.sense_pairs import add_senses
 from annotation.services.bundle import Services
+from annotation.services.leaderboard import check_gold, coverage_json
 from annotation.services.pairs import PairState, pair_json
 from annotation.services.ratings import RatingExportService
+from annotation.system_report import System
 from annotation.types import Average, ProjectSettings, Role, import_json
 from annotation.web.api import Account, Body, BusyError, LargeBodyError, Number, json_body, user_in
 from annotation.web.downloads import (
@@ -46,7 +53,7 @@ from annotation.web.downloads import (
 )
 from annotation.web.responder import DESCRIPTION, PROGRAMS
 from annotation.web.routes import PairNames, build_consent_routes, build_rating_routes
-from annotation.wording import plain_name, quote_value, whole_in
+from annotation.wording import check_name, plain_name, quote_value, whole_in
 from kpdemo.io.files import temporary_folder
 from kpdemo.io.tables import open_stream
 
@@ -69,23 +76,31 @@ _MEDIA_TYPES = {
     "text/csv": FileFormat.CSV,
     "text/tab-separated-values": FileFormat.TSV,
 }
+_SCORES_SUFFIX = {
+    "application/x-ndjson": ".jsonl",
+    "application/jsonl": ".jsonl",
+    "text/csv": ".csv",
+    "text/tab-separated-values": ".tsv",
+}
 _Text = Annotated[str, Field(description="a text")]
 _Yes = Annotated[bool, Field(description="true or false")]
 _Whole = Annotated[Number, Field(ge=0, lt=2**63, multiple_of=1, description="a whole number")]
 
 
-_FILE_BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {kind: {"schema": {"type": "string"}} for kind in _MEDIA_TYPES},
-    }
-}
+def _body_of(kinds: Iterable[str]) -> dict[str, Any]:
+    """What the description says of a file."""
+    content = {kind: {"schema": {"type": "string"}} for kind in kinds}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def _body(model: type[Body]) -> dict[str, Any]:
     """What the description says of a body, which a dependency of ours reads."""
     schema = model.model_json_schema()
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+def _media_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def _named(raters: str) -> bool:
@@ -253,7 +268,7 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
         request: Request, project_id: str, file: IO[bytes], said: dict[str, str]
     ) -> dict[str, Any]:
         user, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        kind = _media_type(request)
         format = _one_of("format", said["format"], FileFormat) if said["format"] else _MEDIA_TYPES.get(kind)
         if format is None:
             raise SettingsError(
@@ -281,7 +296,9 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
         return {**import_json(project, summary, notes.made_ids), "notes": told}
 
     def add_import(path: str, summary: str) -> None:
-        @router.post(f"{_PROJECT}/{path}", summary=summary, openapi_extra=_FILE_BODY, name=f"import {path}")
+        @router.post(
+            f"{_PROJECT}/{path}", summary=summary, openapi_extra=_body_of(_MEDIA_TYPES), name=f"import {path}"
+        )
         def import_file(
             request: Request,
             project_id: str,
@@ -297,6 +314,45 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
 
     add_import("pairs", "Import pairs, with ratings or without: everything or nothing")
     add_import("ratings", "Import ratings in long form (id, rater, grade): everything or nothing")
+
+    @router.post(
+        f"{_PROJECT}/systems",
+        status_code=201,
+        summary="Add the scores of a system to the leaderboard, measured on the project's gold as it is now",
+        openapi_extra=_body_of(_SCORES_SUFFIX),
+    )
+    def add_system(request: Request, project_id: str, file: SentFile, name: str = "") -> dict[str, Any]:
+        user, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
+        kind = _media_type(request)
+        if kind not in _SCORES_SUFFIX:
+            raise SettingsError(f"Content-Type is {', '.join(_SCORES_SUFFIX)}, not {quote_value(kind)}.")
+        gold = services.systems.own_gold(project.id)
+        check_gold(gold)
+        with temporary_folder("scores-") as folder:
+            path = folder / f"scores{_SCORES_SUFFIX[kind]}"
+            with path.open("wb") as copy:
+                shutil.copyfileobj(file, copy)
+            found = read_uploaded_scores([path], gold.pairs, gold.ungraded)
+        system = System(check_name(name), found.values, left_out=found.left_out)
+        kept = services.systems.add(project.id, gold, system, by=user)
+        measured = system_raters(
+            rated(project.id, gold.pairs),
+            [(system.name, system.scores)],
+            resamples=DEFAULT_RESAMPLES,
+            seed=DEFAULT_SEED,
+        )
+        return {
+            "gold": {"id": kept, "pairs": len(gold.pairs), "sha256": gold.sha256},
+            **coverage_json(system, gold),
+            "as_rater": [rater_json(part) for part in measured],
+        }
+
+    def rated(project_id: int, pairs: Iterable[GoldPair]) -> list[GoldPair]:
+        """The pairs with the ratings of people."""
+        ratings: defaultdict[tuple[str, str], list[tuple[str, Decimal]]] = defaultdict(list)
+        for row in exports.page(project_id, named=False, limit=sys.maxsize, offset=0)[1]:
+            ratings[row.type, row.id].append((row.rater, row.grade))
+        return [replace(pair, ratings=tuple(ratings[pair.key])) for pair in pairs]
 
     @router.get(f"{_PROJECT}/pairs", summary="Pairs in the order of import")
     def list_pairs(

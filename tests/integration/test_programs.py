@@ -10,6 +10,8 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+import krippendorff
+import numpy as np
 import pytest
 from sqlalchemy import select
 
@@ -83,6 +85,8 @@ def test_the_example_of_the_guide_runs(services, root, url, tmp_path, monkeypatc
         for rater, grade in map(dict.values, row["ratings"])
     )
     Path("pairs.csv").write_text(f"id,type,left,right,rater,grade\n{rows}\n", encoding="utf-8")
+    scores = "\n".join(f"{row['id']},{row['ratings'][0]['grade']}" for row in ROWS)
+    Path("scores.csv").write_text(f"id,score\n{scores}\n", encoding="utf-8")
     [example] = re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
     token = services.tokens.make("root", "the guide")
     exec(compile(example, "guide", "exec"), {"url": url, "token": token})
@@ -97,6 +101,39 @@ def test_the_example_of_the_guide_runs(services, root, url, tmp_path, monkeypatc
     report = services.agreement.report(project["id"])
     assert root.agreement(project["id"]) == json.loads(json.dumps(agreement_to_json(report)))
     assert [row["rater"] for row in root.ratings(project["id"], raters="named")] == ["Ben", "Cleo"] * 8
+    assert said[10] == "0.0 points above the people"
+
+
+def test_a_system_is_measured_beside_people_and_counts_among_none(root, tmp_path):
+    project = new_project(root, "a declared rater", threshold=None)
+    file = tmp_path / "pairs.jsonl"
+    file.write_text("".join(json.dumps({**row, "type": "sentence2phrase"}) + "\n" for row in ROWS))
+    root.import_pairs(project, file)
+    before = root.agreement(project)
+    scores = tmp_path / "scores.jsonl"
+    rows = [{"id": row["id"], "score": row["ratings"][1]["grade"]} for row in ROWS]
+    scores.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    told = root.add_system(project, "cleo again", scores)
+    [figures] = told["as_rater"]
+    people = np.array([[rating["grade"] for rating in row["ratings"]] for row in ROWS], dtype=float)
+    table = np.column_stack([people, people[:, 1]])
+    alone, together = (
+        krippendorff.alpha(part.T, level_of_measurement="interval") for part in (people, table)
+    )
+    assert figures["bias"] == pytest.approx((people[:, 1] - people.mean(1)).mean())
+    assert figures["alpha_people"]["value"] == pytest.approx(alone, abs=1e-12)
+    assert figures["alpha_with_system"]["value"] == pytest.approx(together, abs=1e-12)
+    assert root.agreement(project) == before
+    assert {row["rater"] for row in root.ratings(project)} == {"rater 1", "rater 2"}
+    board = root.export(project, "leaderboard.json", tmp_path / "board.json")
+    assert [system["system"] for system in json.loads(board.read_text())["systems"]] == ["cleo again"]
+    scores.write_text(json.dumps(rows[0]) + "\n")
+    with pytest.raises(ClientError, match="has no score for sentence2phrase 'p1'") as refused:
+        root.add_system(project, "half", scores)
+    assert refused.value.status == 422
+    scores.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(ClientError, match="already"):
+        root.add_system(project, "Cleo again", scores)
 
 
 def test_a_rater_grades_by_a_program_what_their_queue_gives(services, root, url, tmp_path):
