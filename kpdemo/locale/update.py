@@ -24,7 +24,6 @@ from babel.messages.pofile import read_po, write_po
 from kpdemo.languages import NAMES
 from kpdemo.predictors import available_models
 from kpdemo.translation import ENGLISH, LANGUAGES
-from kpdemo.ui.html import LEFT_OUT
 
 LOCALE = Path(__file__).parent
 ROOT = LOCALE.parent.parent
@@ -127,8 +126,6 @@ def to_mo(catalog: Catalog) -> bytes:
 
 
 def _unmarked() -> Iterator[tuple[Message, str]]:
-    for kind in LEFT_OUT.values():
-        yield kind, "kpdemo/ui/html.py"
     for name in NAMES.values():
         yield name, "kpdemo/languages.py"
     for line in available_models().values():

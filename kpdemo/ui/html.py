@@ -169,7 +169,10 @@ def marked_html(text: str, keyphrases: Sequence[Keyphrase], left_out: Sequence[L
     return "".join(parts)
 
 
-LEFT_OUT = {Kind.REFERENCES: "References", Kind.ACKNOWLEDGEMENTS: "Acknowledgements"}
+LEFT_OUT = {
+    Kind.REFERENCES: mark_message("References"),
+    Kind.ACKNOWLEDGEMENTS: mark_message("Acknowledgements"),
+}
 
 
 def _tags_between(text: str, marks: Sequence[Mark], left_out: Sequence[LeftOut]) -> dict[int, str]:
