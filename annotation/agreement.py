@@ -1,8 +1,8 @@
 """Krippendorff's α (Content Analysis, 2004, chapter 11), with its bootstrap interval over pairs.
 
 A pair counts when two raters or more graded it. At the interval level α needs three sums of each pair only,
-which the bootstrap draws. The nominal and ordinal α, which have no interval, need how often each two grades
-meet. (The package `krippendorff` makes an array of pairs × values × values for every α.)
+which the bootstrap draws. The nominal and ordinal α, which have no interval, are those of the package
+`krippendorff`; it makes an array of pairs × values × values, so that of many pairs they are counted here.
 
 Intervals are percentiles of the bootstrap over pairs. Pairs with the same sums form a class, and a resample
 is a multinomial draw of class sizes: the distribution of drawing pairs one by one, at a cost that does not
@@ -16,8 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+import krippendorff
 import numpy as np
 import numpy.typing as npt
 
@@ -27,6 +28,10 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
+LEVELS: tuple[Literal["nominal"], Literal["ordinal"]] = ("nominal", "ordinal")
+"""Whose α is told beside that of the interval level."""
+_CELLS_OF_PACKAGE = 1_000_000
+"""Pairs × values × values that `krippendorff` is asked for: some 30 MB and a tenth of a second."""
 NO_SPREAD = 1e-12
 """A spread below this share of the squared values is rounding error, not a second value."""
 
@@ -169,13 +174,28 @@ def alphas_of_parts(parts: Floats) -> Floats:
 
 
 def alphas_of_categories(comparable: Grades) -> tuple[float, float]:
-    """Nominal and ordinal α of pairs that use more than one grade.
+    """Nominal and ordinal α of pairs that use more than one grade."""
+    domain, places = np.unique(comparable.values, return_inverse=True)
+    if comparable.pair_count * len(domain) ** 2 > _CELLS_OF_PACKAGE:
+        return _alphas_of_coincidences(_coincidences(comparable.pairs, places, len(domain)))
+    cells = comparable.pairs * len(domain) + places
+    shape = comparable.pair_count, len(domain)
+    counts = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+    counts = counts[np.lexsort(counts.T)]  # or the order of pairs would show in the last digit
+    nominal, ordinal = (
+        float(krippendorff.alpha(value_counts=counts, value_domain=domain, level_of_measurement=level))
+        for level in LEVELS
+    )
+    return nominal, ordinal
+
+
+def _alphas_of_coincidences(met: Floats) -> tuple[float, float]:
+    """Nominal and ordinal α of how often each two grades meet (V, V).
 
     With o how often each two grades meet, n_c how often each is used, and n of all:
     α = 1 - (n - 1) Σ o δ / Σ n_c n_k δ. δ is 1 of two grades that differ at the nominal level, the squared
     distance of their midranks at the ordinal one.
     """
-    met = _coincidences(comparable)
     used = met.sum(axis=0)
     expected = np.outer(used, used)
     midranks = np.cumsum(used) - used / 2
@@ -186,15 +206,20 @@ def alphas_of_categories(comparable: Grades) -> tuple[float, float]:
     return nominal, ordinal
 
 
-def _coincidences(comparable: Grades) -> Floats:
-    """How often each two of V grades meet in a pair (V, V), both ways; each grade with all others of its
-    pair counts once in all."""
-    domain, places = np.unique(comparable.values, return_inverse=True)
-    order = np.argsort(comparable.pairs, kind="stable")
-    pairs, places = comparable.pairs[order], places[order]
+def _coincidences(pairs: Integers, places: Integers, values: int) -> Floats:
+    """How often each two grades meet in a pair (V, V), both ways; each grade with all others of its pair
+    counts once in all.
+
+    Args:
+        pairs: of each rating.
+        places: which of the V grades each rating is.
+        values: V.
+    """
+    order = np.argsort(pairs, kind="stable")
+    pairs, places = pairs[order], places[order]
     # Pairs with as many grades are counted together: whole numbers add up to the same in any order.
     sizes, size_of = np.unique(np.bincount(pairs), return_inverse=True)
-    shape = len(sizes), len(domain), len(domain)
+    shape = len(sizes), values, values
     left, right = places_of_two(pairs)
     cells = np.ravel_multi_index((size_of[pairs[left]], places[left], places[right]), shape)
     counts = np.bincount(cells, minlength=prod(shape)).reshape(shape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
@@ -227,6 +227,23 @@ def check_project_name(name: str) -> str:
             "ligatures."
         )
     return kept
+
+
+def check_type_of(project: str, types: Sequence[str], type: str) -> str:
+    """The comparison type itself.
+
+    Args:
+        project: its name, for the message.
+        types: those that it has.
+
+    Raises:
+        SettingsError: it does not have this one.
+    """
+    if type not in types:
+        raise SettingsError(
+            f"{project} has no comparison type {quote_value(type)}: give one of {', '.join(types)}."
+        )
+    return type
 
 
 def _check_types(types: tuple[str, ...]) -> tuple[str, ...]:

@@ -113,6 +113,12 @@ def name_key(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", folded).split())
 
 
+def name_order(name: str) -> list[tuple[int, str]]:
+    """Sorts Rater 10 after Rater 9."""
+    pieces = re.split(r"(\d+)", name.casefold())
+    return [(int(piece), "") if piece.isdecimal() else (0, piece) for piece in pieces]
+
+
 def normalise_name(name: str, what: str) -> str:
     """The name in NFC, without space around it, single spaces within.
 

@@ -35,6 +35,7 @@ from annotation.cli.options import (
 )
 from annotation.cli.pairs import file_sizes, open_input
 from annotation.exchange import VERSION_COLUMN, read_decisions
+from annotation.projects import check_type_of
 from annotation.senses import item_views
 from annotation.services.adjudication import AdjudicationService, DecisionTableService
 from annotation.wording import beginning
@@ -141,6 +142,8 @@ def adjudications(
     """List the pairs whose ratings are too far apart, largest spread first."""
     delimiter = None if output is None else _delimiter(output, as_json=as_json)
     database, of = open_project(database_url, project)
+    if type is not None:
+        check_type_of(of.name, of.settings.types, type)
     tables = DecisionTableService(database)
     viewer_id = None if viewer is None else tables.adjudicator(of.id, viewer)
     if output is not None and delimiter is not None:

@@ -32,7 +32,7 @@ from annotation.reliability.report import (
 from annotation.reliability.upper_bound import AgainstOthers, UpperBound, mean_of_text
 from annotation.scoring import Estimate
 from annotation.services.agreement import AgreementService
-from annotation.wording import figure_text, range_text, share_text
+from annotation.wording import figure_text, name_order, range_text, share_text
 from db import DEFAULT_URL
 from kpdemo.terminal import show_json, show_line, show_table
 
@@ -176,7 +176,7 @@ def _show_raters(report: AgreementReport) -> None:
             figure_text(row.bias, 2, sign="+"),
             *_alpha_cells(without[row.rater]),
         )
-        for row in sorted(report.raters, key=lambda row: names[row.rater].casefold())
+        for row in sorted(report.raters, key=lambda row: name_order(names[row.rater]))
     ]
     show_line("")
     show_table(("Rater", *columns), rows, right=columns)
@@ -190,7 +190,7 @@ def _show_raters(report: AgreementReport) -> None:
         pair_columns = ("Pairs", "α", "95 %")
         pairs = [
             (
-                " – ".join(sorted((names[row.first], names[row.second]), key=str.casefold)),
+                " – ".join(sorted((names[row.first], names[row.second]), key=name_order)),
                 f"{row.alpha.pairs:,}",
                 *_alpha_cells(row.alpha),
             )
@@ -215,7 +215,7 @@ def _show_twice(report: AgreementReport) -> None:
             "" if each.identical is None else share_text(each.identical, 1),
             *_alpha_cells(each.alpha),
         )
-        for name, each in [*sorted(named, key=lambda row: row[0].casefold()), ("all raters", whole)]
+        for name, each in [*sorted(named, key=lambda row: name_order(row[0])), ("all raters", whole)]
     ]
     show_line("")
     show_table(("Graded twice", *columns), rows, right=columns)
@@ -233,7 +233,7 @@ def _show_upper_bounds(report: AgreementReport) -> None:
     reasons: dict[str, list[str]] = {}
     for bound in (bound for bound in report.upper_bounds if bound.raters):
         rows.append((bound.type, mean_of_text(bound.counted), *_correlation_cells(bound)))
-        named = sorted(bound.raters, key=lambda row: report.rater_names[row.rater].casefold())
+        named = sorted(bound.raters, key=lambda row: name_order(report.rater_names[row.rater]))
         rows += [("", report.rater_names[row.rater], *_correlation_cells(row)) for row in named]
         for row in (row for row in named if row.pearson.reason):
             name = f"{report.rater_names[row.rater]} ({bound.type})"

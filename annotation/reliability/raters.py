@@ -34,6 +34,7 @@ from annotation.agreement import (
     run_starts,
 )
 from annotation.scale import CLSS, Scale
+from annotation.wording import name_order
 
 _ROUNDING = 1e-9
 MEASURED_RATER_PAIRS = 200
@@ -194,7 +195,7 @@ def conspicuous_raters(raters: Sequence[RaterFigures], names: Sequence[str]) -> 
 
     Speed and distance take three raters: of two who differ, nobody can tell which one is off.
     """
-    ordered = sorted(raters, key=lambda row: names[row.rater].casefold())
+    ordered = sorted(raters, key=lambda row: name_order(names[row.rater]))
     return [(row.rater, f"{names[row.rater]} {said}.") for row in ordered for said in _remarks(row, raters)]
 
 

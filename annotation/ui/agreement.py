@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,6 +49,7 @@ from annotation.ui.figures import (
 )
 from annotation.ui.widgets import Parts, decimal_field, decimal_of, require_leader
 from annotation.ui.wording import all_withdrawn_text, figure, held_back_text, regroup_numbers, time_html
+from annotation.wording import name_order
 from kpdemo.text import shorten
 from kpdemo.ui.charts import Chart, chart_buttons, show_chart
 from kpdemo.ui.html import count_noun, escape, group_digits
@@ -222,12 +222,6 @@ def twice_table(report: AgreementReport) -> Table:
 def pair_label(report: AgreementReport, first: int, second: int) -> str:
     names = sorted((report.rater_names[first], report.rater_names[second]), key=name_order)
     return " – ".join(names)
-
-
-def name_order(name: str) -> list[tuple[int, str]]:
-    """Sorts Rater 10 after Rater 9."""
-    pieces = re.split(r"(\d+)", name.casefold())
-    return [(int(piece), "") if piece.isdecimal() else (0, piece) for piece in pieces]
 
 
 def widest_table(report: AgreementReport, project_id: int) -> Table:

@@ -29,7 +29,7 @@ from annotation.errors import NotFoundError, SettingsError
 from annotation.exchange import FileFormat, ReadingNotes, read_items_or_errors
 from annotation.files.gold_files import RatingFormat, rating_json
 from annotation.files.scores import GoldPair, read_uploaded_scores
-from annotation.projects import Order, project_json
+from annotation.projects import Order, check_type_of, project_json
 from annotation.reliability.report import agreement_to_json
 from annotation.reliability.system_rater import rater_json, system_raters
 from annotation.scale import parse_scale
@@ -407,6 +407,8 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
     ) -> dict[str, Any]:
         user, project = admission.admitted(request, project_id, Role.ADMINISTRATOR, Role.ADJUDICATOR)
         part = _one_of("which", which, Which)
+        if type:
+            check_type_of(project.name, project.settings.types, type)
         page = services.adjudication.queue(project.id, part, type or None, limit=None, viewer=user.id)
         return {
             "project": project.name,

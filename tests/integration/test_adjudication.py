@@ -431,6 +431,8 @@ def test_the_command_lists_the_queue(tmp_path, capsys):
     assert "3 open, 1 decided." in printed
     assert main(["adjudications", "nowhere", "--database-url", url]) == 1
     assert "nowhere" in capsys.readouterr().err
+    assert main(["adjudications", "harbour", "--type", "word2word", "--database-url", url]) == 1
+    assert "harbour has no comparison type 'word2word': give one of " in capsys.readouterr().err
 
 
 def test_the_command_lists_each_pair_once_while_others_decide(tmp_path, capsys, monkeypatch):

@@ -36,7 +36,6 @@ from annotation.ui.agreement import (
     bounds_table,
     build_agreement_page,
     charts_of,
-    name_order,
     plan_html,
     raters_table,
     texts_of,
@@ -55,6 +54,7 @@ from annotation.ui.figures import (
     table_csv,
     table_html,
 )
+from annotation.wording import name_order
 from kpdemo.io.tables import BYTE_ORDER_MARK
 from kpdemo.ui.charts import LONGEST_LABEL
 from tests.latex_tables import saved_table
