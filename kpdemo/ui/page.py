@@ -21,9 +21,10 @@ from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from gradio.themes import Base, colors, sizes
 from gradio.utils import get_upload_folder
+from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kpdemo import __version__
 from kpdemo.errors import KpdemoError
@@ -292,10 +293,20 @@ class SpeakingMiddleware:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            asked = HTTPConnection(scope)
-            set_language(language_of(asked.cookies, asked.headers))
-        await self._app(scope, receive, send)
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        asked = HTTPConnection(scope)
+        set_language(language_of(asked.cookies, asked.headers))
+
+        async def send_marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                if headers.get("content-type", "").startswith("text/html"):
+                    headers.add_vary_header("Accept-Language, Cookie")  # for caches on the way
+            await send(message)
+
+        await self._app(scope, receive, send_marked)
 
 
 BUILT_AT_MOST = 3

@@ -92,6 +92,7 @@ def test_the_reader_s_choice_goes_before_their_browser(client):
     client.cookies.set(LANGUAGE_COOKIE, "en")
     try:
         assert "kpdemoSpeaks" not in config_of(client, "fr")["head"]
+        assert "Cookie" in client.get("/").headers["vary"]
     finally:
         client.cookies.clear()
 
