@@ -117,6 +117,7 @@ def build_app(
 ) -> Pages:
     """The public page, in the order of the tabs; without `sends` nothing can be sent to a project."""
     app = Pages(
+        speaks=True,
         title=f"{NAME} – {_('keyphrases of documents')}",
         analytics_enabled=False,
         delete_cache=DELETED_SECONDS,
@@ -171,6 +172,7 @@ def build_server(context: AppContext) -> FastAPI:
         server,
         public,
         "/",
+        build_again=public,
         max_file_size=MAX_FILE_SIZE,
         scripts=scripts["kpdemo"],
     )

@@ -423,6 +423,18 @@ def item_words(text: str, type: str, scale: Scale = CLSS) -> ItemWords:
     )
 
 
+def item_names(text: str, type: str, scale: Scale = CLSS) -> tuple[str, str]:
+    """What the larger and the smaller item are called where one of them stands alone.
+
+    >>> item_names("", "sentence2sentence"), item_names("Smaller: Wort", "phrase2word")
+    (('Sentence', 'Sentence'), ('Phrase', 'Wort'))
+    """
+    words, kind = item_words(text, type, scale), comparison_type(type)
+    first, second = kind.headings
+    larger = kind.larger if words.larger == first else words.larger
+    return larger, kind.smaller if words.smaller == second else words.smaller
+
+
 def read_item_words(text: str, scale: Scale = CLSS) -> Mapping[str, ItemWords]:
     """What the text says of the question and the items, by type or under `ALL_TYPES`; empty where nothing."""
     return _read_words(text, scale).items

@@ -1,6 +1,7 @@
 """The systems that are scored: baselines and files of scores, calibrated on training grades if wished.
 
-Systems that need no training here: the similarity of the two items, scaled to the grades 0 to 4.
+Systems that need no training here: the similarity of the two items, from the lowest grade of a scale to its
+highest, 0 to 4 where none is told.
 A word and a sense are compared by their WordNet definitions, examples included: of all senses of the word the
 most similar one counts (Jurgens et al. 2014, section 4). A sense that is no sense key is its own definition.
 A similarity that knows words compares the word itself with the definition, without the examples, which may
@@ -23,7 +24,7 @@ from annotation.comparison import types_in_order
 from annotation.errors import ScoreFileError, WordNetError
 from annotation.exchange import fingerprint
 from annotation.files.scores import GoldPair, Key, Scores, read_scores
-from annotation.scale import CLSS_POINTS
+from annotation.scale import CLSS, Scale
 from annotation.senses import WORD_TO_SENSE, is_sense_key, word_of
 from annotation.similarity import substring_similarity, tiling_similarity
 from annotation.system_report import System
@@ -48,7 +49,6 @@ BASELINES: dict[str, Similarities] = {
 }
 EMBEDDING = "embedding"
 """The system that compares vectors. Its similarities come from the models, which annotation does not know."""
-_HIGHEST = CLSS_POINTS[-1].value
 _EXAMPLES = re.compile(r';\s*"')
 
 
@@ -58,7 +58,7 @@ class UnknownWords(StrEnum):
     MEAN = "mean"
     """The mean of the others, as the task's paper says and its scores of the test pairs have it."""
     ZERO = "zero"
-    """As in the task's scores of the training pairs."""
+    """The lowest grade, as in the task's scores of the training pairs."""
 
 
 class Senses(Protocol):
@@ -78,8 +78,9 @@ def baseline_scores(
     senses: Senses | None,
     unknown_words: UnknownWords = UnknownWords.MEAN,
     knows_words: bool = False,
+    scale: Scale = CLSS,
 ) -> list[float | None]:
-    """The score of each pair, 0 to 4; without `senses` None for pairs of a word and a sense.
+    """The score of each pair, on the scale; without `senses` None for pairs of a word and a sense.
 
     Args:
         similarities: is asked once, for all texts that are compared.
@@ -87,7 +88,8 @@ def baseline_scores(
     """
     compared = [_texts_to_compare(pair, senses, knows_words=knows_words) for pair in pairs]
     found = iter(similarities([texts for several in compared for texts in several]))
-    scores = [_HIGHEST * max(next(found) for _ in several) if several else None for several in compared]
+    alike = [max(next(found) for _ in several) if several else None for several in compared]
+    scores = [None if share is None else scale.lowest + scale.range * share for share in alike]
     if senses is None:
         return scores
     is_sense = [pair.type == WORD_TO_SENSE for pair in pairs]
@@ -95,7 +97,7 @@ def baseline_scores(
         score for score, of_sense in zip(scores, is_sense, strict=True) if of_sense and score is not None
     ]
     has_mean = unknown_words is UnknownWords.MEAN and known
-    instead = sum(known) / len(known) if has_mean else 0.0
+    instead = sum(known) / len(known) if has_mean else float(scale.lowest)
     return [instead if score is None else score for score in scores]
 
 
@@ -157,6 +159,8 @@ class BuiltInSystem:
     """What it is called here: a baseline, or `EMBEDDING`."""
     similarities: Similarities
     unknown_words: UnknownWords = UnknownWords.MEAN
+    scale: Scale = CLSS
+    """Of the grades that its scores are beside."""
 
 
 def needs_senses(requests: Sequence[ScoreFile | BuiltInSystem], pairs: Sequence[GoldPair]) -> bool:
@@ -307,6 +311,7 @@ def _scores(
         senses=senses,
         unknown_words=request.unknown_words,
         knows_words=request.baseline == EMBEDDING,
+        scale=request.scale,
     )
     return Scores(tuple(found))
 

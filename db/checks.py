@@ -128,6 +128,17 @@ INVARIANTS = (
         """,
     ),
     Invariant(
+        "a second grade is the last of its history",
+        """
+        SELECT repeats.pair_id FROM repeats
+        LEFT JOIN (SELECT pair_id, rater_id, MAX(id) AS id FROM repeat_history
+                   GROUP BY pair_id, rater_id) AS last
+            ON last.pair_id = repeats.pair_id AND last.rater_id = repeats.rater_id
+        LEFT JOIN repeat_history AS change ON change.id = last.id
+        WHERE COALESCE(change.quarters, -1) <> COALESCE(repeats.quarters, -1)
+        """,
+    ),
+    Invariant(
         "a decision is the last of its history",
         """
         SELECT adjudications.pair_id FROM adjudications

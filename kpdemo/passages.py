@@ -7,28 +7,29 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kpdemo.languages import ENGLISH
+from kpdemo.locale import _, mark
 from kpdemo.selection import short_score
 from kpdemo.text import phrase_key
 from kpdemo.types import SCORE_DIGITS, Prediction, RetrievalPrediction, RetrievedPassage
 
-_NONE = (
+_NONE = mark(
     "No passage was found, because the index is empty: these keyphrases come from the text alone. Add "
     "passages to the index."
 )
-_NO_KEYPHRASES = (
+_NO_KEYPHRASES = mark(
     "None of these passages has keyphrases, so they could not help: add some (the field “keyphrases”) and "
     "rebuild the index."
 )
-_NONE_NEAR = (
-    "No passage with keyphrases is near enough to help (a score of {near:g} or more): these keyphrases come "
+_NONE_NEAR = mark(
+    "No passage with keyphrases is near enough to help (a score of {near} or more): these keyphrases come "
     "from the text alone. An index of your own field finds nearer passages."
 )
 
-_UNRELATED = (
+_UNRELATED = mark(
     "In an index of this size, passages with a score of up to {chance} are mostly on other subjects than "
     "the text"
 )
-_READ_ALL_THE_SAME = "; their keyphrases are used all the same, and may mislead."
+_READ_ALL_THE_SAME = mark("; their keyphrases are used all the same, and may mislead.")
 
 Used = Mapping[str, tuple[str, ...]]
 """Keyphrases of a passage, each with the keyphrases of the result that it led to."""
@@ -46,18 +47,18 @@ def used_keyphrases(found: RetrievalPrediction) -> list[Used]:
 def help_note(found: RetrievalPrediction) -> str:
     """Why no passage helped, in a sentence or two; empty when one did."""
     if not found.passages:
-        return _NONE
+        return _(_NONE)
     if not any(passage.keyphrases for passage in found.passages):
-        return _NO_KEYPHRASES
+        return _(_NO_KEYPHRASES)
     if not any(passage.keyphrases and found.helps(passage) for passage in found.passages):
-        return _NONE_NEAR.format(near=found.near)
+        return _(_NONE_NEAR, near=f"{found.near:g}")
     return ""
 
 
 def unrelated_note(found: RetrievalPrediction) -> str:
     """As `chance_note`, of passages that a model read."""
     scores = (passage.score for passage in found.passages)
-    return chance_note(found.chance, scores, end=_READ_ALL_THE_SAME)
+    return chance_note(found.chance, scores, end=_(_READ_ALL_THE_SAME))
 
 
 def chance_note(chance: float | None, scores: Iterable[float], *, end: str = ".") -> str:
@@ -68,7 +69,7 @@ def chance_note(chance: float | None, scores: Iterable[float], *, end: str = "."
     """
     if chance is None or all(score > chance for score in scores):
         return ""
-    return f"{_UNRELATED.format(chance=short_score(chance))}{end}"
+    return f"{_(_UNRELATED, chance=short_score(chance))}{end}"
 
 
 def passage_rows(found: RetrievalPrediction) -> list[dict[str, Any]]:

@@ -29,6 +29,7 @@ from kpdemo.languages import (
     scripts,
     segments,
 )
+from kpdemo.locale import _
 from kpdemo.markup import plain_document, plain_text, without_markup
 from kpdemo.types import Document, Kind, Span
 
@@ -205,7 +206,7 @@ def check_readable(document: Document) -> None:
     """
     text = document.text
     if not text.strip():
-        raise InputError("The text is empty: give a title or some sentences.")
+        raise InputError(_("The text is empty: give a title or some sentences."))
     if "\x00" in text:
         raise InputError("The text holds a NUL byte, so it is not plain text: save it as UTF-8 text first.")
     if SURROGATE.search(text):
@@ -213,7 +214,7 @@ def check_readable(document: Document) -> None:
             "The text holds half of a character (a lone surrogate): save it as UTF-8 text first."
         )
     if not scripts(text):
-        raise InputError("The text holds no letters, so there is nothing to extract: give some sentences.")
+        raise InputError(_("The text holds no letters, so there is nothing to extract: give some sentences."))
     _check_length(text)
 
 
@@ -274,7 +275,7 @@ def _check_length(text: str) -> None:
     first = [word.group() for word in islice(lettered, 2)]
     if len(first) == 1 and len(_UNSPACED_LETTER.findall(text[: 2 * LONGEST_SHOWN])) < LEAST_UNSPACED:
         word = shorten(first[0], LONGEST_SHOWN)
-        raise InputError(f"The text is only one word, “{word}”: give a sentence or more.")
+        raise InputError(_("The text is only one word, “{word}”: give a sentence or more.", word=word))
 
 
 def shorten(text: str, longest: int) -> str:

@@ -49,6 +49,7 @@ from db.models import (
     Rating,
     RatingChange,
     Repeat,
+    RepeatChange,
     ScoredSystem,
     SentDocument,
     SentOrder,
@@ -408,6 +409,7 @@ def _add_the_rest(session: Session, project: Project, pair: Pair, ana: User, ben
     whose = {"project_id": project.id, "pair_id": pair.id, "rater_id": ana.id}
     again = {"state": "rated", "graded_before": 3, "first_quarters": 2, "quarters": 3, "comment": AWKWARD}
     session.add(Repeat(**whose, **again, seconds=0.1 + 0.2, claimed_at=NOON, answered_at=NOON))
+    session.add(RepeatChange(**whose, quarters=again["quarters"], seconds=0.1 + 0.2, at=NOON))
     _send(session, project, pair)
     _add_quality(session, project, ben)
     _set_aside(session, pair)

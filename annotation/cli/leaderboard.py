@@ -145,8 +145,11 @@ def add(
     """Measure systems and add them to the leaderboard of their gold set. All of them or none."""
     if gold and gold_set is not None:
         raise CallError("--gold and --gold-set cannot be combined; give one of them.")
-    requests = parse_systems(context, system, training_scores or [], calibrates=bool(calibrate_on))
     database, found = open_project(database_url, project)
+    scale = found.settings.scale
+    requests = parse_systems(
+        context, system, training_scores or [], calibrates=bool(calibrate_on), scale=scale
+    )
     service = SystemService(database)
     changed: list[Path] = []
     if gold:

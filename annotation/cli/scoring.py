@@ -31,6 +31,7 @@ from annotation.files.scores import (
 from annotation.reliability.report import bound_json
 from annotation.reliability.system_rater import SystemRater, rater_json, system_raters
 from annotation.reliability.upper_bound import mean_of_text
+from annotation.scale import CLSS, Scale
 from annotation.scoring import FEWEST_PAIRS, Estimate
 from annotation.sense_pairs import Dictionary
 from annotation.senses import WORD_TO_SENSE
@@ -100,12 +101,14 @@ def parse_systems(
     *,
     calibrates: bool,
     unknown_words: UnknownWords = UnknownWords.MEAN,
+    scale: Scale = CLSS,
 ) -> list[Request]:
     """The systems that --system names.
 
     Args:
         training: the files of --training-scores.
         calibrates: whether there is --calibrate-on.
+        scale: of the scores of systems that run here.
 
     Raises:
         CallError: a file is not there, two systems have one name, or `training` fits no file.
@@ -118,7 +121,7 @@ def parse_systems(
         if isinstance(what, Path):
             requests.append(ScoreFile(name, what, waiting.pop(0) if waiting else None))
         else:
-            requests.append(BuiltInSystem(name, *what, unknown_words))
+            requests.append(BuiltInSystem(name, *what, unknown_words, scale))
     names = [request.name for request in requests]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise CallError(f"Two systems are called {twice}: leave one out, or name its file as in other=FILE.")

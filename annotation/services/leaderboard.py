@@ -15,11 +15,12 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from annotation.comparison import types_in_order
 from annotation.errors import NotFoundError, ScoreFileError, SettingsError
 from annotation.files.scores import GoldDigest, GoldPair, Key, gold_digest
+from annotation.scale import Scale
 from annotation.scoring import Estimate
 from annotation.services.agreement import project_version
 from annotation.services.audit import record
 from annotation.services.gold import pairs_with_grades, standing_in
-from annotation.services.project_rows import IN_USE, as_project, find_project
+from annotation.services.project_rows import IN_USE, as_project, find_project, scale_of
 from annotation.services.transactions import by_code_point, insert_rows
 from annotation.services.users import id_of
 from annotation.system_report import (
@@ -343,6 +344,15 @@ class SystemService:
         self._own: dict[int, tuple[str, OwnGold]] = {}
         """By project, with the state of the data that it was read from."""
         self._boards: OrderedDict[tuple[GoldVersion, tuple[Entry, ...]], Board] = OrderedDict()
+
+    def scale(self, project_id: int) -> Scale:
+        """The project's.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        with self._database.reading() as session:
+            return scale_of(find_project(session, project_id))
 
     def own_gold(self, project_id: int) -> Gold:
         """The project's pairs that have a gold grade now, in the order of import.

@@ -12,19 +12,22 @@ import secrets
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, exists, func, select, update
 from sqlalchemy.orm import Session
 
 from annotation.changes import describe_changes
-from annotation.errors import HandOverError, ImportFileError
+from annotation.errors import HandOverError, ImportFileError, SettingsError
 from annotation.exchange import fingerprint
 from annotation.files.predictions import read_bundle
 from annotation.gold import Reason
+from annotation.guidelines import starter_guidelines
 from annotation.predictions import TYPE, PooledPhrase, PredictedDocument, QueueOrder, Run, pair_name, pool
+from annotation.projects import check_settings
 from annotation.relevance import GradedDocument, GradedPhrase, JudgedPool
 from annotation.scale import CLSS
 from annotation.services.audit import PROJECT_CHANGED, record
@@ -39,13 +42,16 @@ from annotation.services.project_rows import (
     scale_of,
     usual_order,
 )
+from annotation.services.projects import add_project
 from annotation.services.sign_in import address_key, token_hash
 from annotation.services.transactions import insert_rows, is_among
 from annotation.services.users import id_of
-from annotation.types import Clock, NewPair, User, utcnow
+from annotation.types import Clock, NewPair, ProjectSettings, User, utcnow
+from annotation.wording import beginning, check_name, name_key
 from db import Database, models
 from db.errors import DamagedError, UnreachableError
 from db.models import HandOver, Pair, Project, SentDocument, SentOrder, SentPhrase, SentPrediction, SentRun
+from kpdemo.text import number_of
 
 KEPT_MINUTES = 60
 REMEMBERED_HOURS = 24
@@ -60,6 +66,8 @@ PATH = "/annotate/send/"
 _KEPT = timedelta(minutes=KEPT_MINUTES)
 _REMEMBERED = timedelta(hours=REMEMBERED_HOURS)
 _TOKEN_BYTES = 24
+LONGEST_TITLE = 50
+"""Characters of a document's title in the name of a project for it."""
 
 
 class HandOvers:
@@ -257,32 +265,83 @@ class SendService:
         """
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
-            if (scale := scale_of(project)) != CLSS:
-                raise ImportFileError(
-                    f"{project.name} grades {scale.text}, and predicted keyphrases are graded {CLSS.text}: "
-                    "make a project with that scale."
-                )
+            if refusal := _scale_refusal(project):
+                raise ImportFileError(refusal)
             if TYPE not in project.types:
                 _add_type(session, project, self._clock(), by)
-            sending = _Sending(session, project, self._clock)
-            sending.add_all(documents, progress)
-            session.flush()
-            reorder(session, project)
-            summary = sending.summary()
-            record(
-                session,
-                self._clock(),
-                "predictions sent",
-                user_id=id_of(by),
-                project_id=project_id,
-                documents=summary.documents,
-                pairs=summary.pairs,
-                known=summary.known,
-                models=list(summary.models),
-            )
-            if order is not None:
-                _choose_order(session, project, order, self._clock(), by)
+            return self._send(session, project, documents, order, by, progress)
+
+    def send_to_new(
+        self,
+        name: str,
+        documents: Iterable[PredictedDocument],
+        *,
+        order: QueueOrder | None = None,
+        by: User | None = None,
+    ) -> tuple[int, SentSummary]:
+        """As `send`, to a project that is made for it, with the type of keyphrases; its id. Both or neither.
+
+        Raises:
+            SettingsError: the name cannot be used, or is taken.
+            ImportFileError: as of `send`.
+        """
+        settings = ProjectSettings(name, types=(TYPE,), guidelines=starter_guidelines((TYPE,)))
+        kept = check_settings(settings)
+        with self._database.session() as session:
+            project = add_project(session, kept, self._clock(), by)
+            return project.id, self._send(session, project, documents, order, by, None)
+
+    def _send(
+        self,
+        session: Session,
+        project: models.Project,
+        documents: Iterable[PredictedDocument],
+        order: QueueOrder | None,
+        by: User | None,
+        progress: Callable[[int], None] | None,
+    ) -> SentSummary:
+        sending = _Sending(session, project, self._clock)
+        sending.add_all(documents, progress)
+        session.flush()
+        reorder(session, project)
+        summary = sending.summary()
+        record(
+            session,
+            self._clock(),
+            "predictions sent",
+            user_id=id_of(by),
+            project_id=project.id,
+            documents=summary.documents,
+            pairs=summary.pairs,
+            known=summary.known,
+            models=list(summary.models),
+        )
+        if order is not None:
+            _choose_order(session, project, order, self._clock(), by)
         return summary
+
+    def refusals(self, project_ids: Sequence[int], documents: Sequence[PredictedDocument]) -> dict[int, str]:
+        """Why projects cannot take the documents, a sentence each; those that can are not in it."""
+        with self._database.reading() as session:
+            chosen = select(models.Project).where(models.Project.id.in_(project_ids))
+            projects = session.scalars(chosen).all()
+            found = ((project.id, _refusal(session, project, documents)) for project in projects)
+            return {project_id: refusal for project_id, refusal in found if refusal}
+
+    def unused_name(self, documents: Sequence[PredictedDocument]) -> str:
+        """A name for a project of these documents that no other project has."""
+        first = documents[0]
+        name = f"Keyphrases of {number_of(len(documents), 'document')}"
+        if len(documents) == 1:
+            with suppress(SettingsError):  # of a title with invisible characters
+                name = check_name(f"Keyphrases of {beginning(first.title or first.body, LONGEST_TITLE)}")
+        with self._database.reading() as session:
+
+            def is_taken(name: str) -> bool | None:
+                return session.scalar(select(exists().where(models.Project.name_key == name_key(name))))
+
+            names = (name, *(f"{name} ({number})" for number in range(2, 100)))
+            return next((one for one in names if not is_taken(one)), name)
 
     def choose_order(self, project_id: int, order: QueueOrder, *, by: User | None = None) -> None:
         """In which order raters meet predicted keyphrases that they are given from now on.
@@ -315,6 +374,46 @@ class SendService:
         with self._database.reading() as session:
             find_project(session, project_id)
             return all(is_kept(session, project_id, document) for document in documents)
+
+
+def _scale_refusal(project: models.Project) -> str:
+    scale = scale_of(project)
+    if scale == CLSS:
+        return ""
+    return (
+        f"{project.name} grades {scale.text}, and predicted keyphrases are graded {CLSS.text}: make a "
+        "project with that scale."
+    )
+
+
+def _refusal(session: Session, project: models.Project, documents: Sequence[PredictedDocument]) -> str:
+    """Why a project cannot take the documents; empty where it can."""
+    if refusal := _scale_refusal(project):
+        return refusal
+    names = {document.name: document.fingerprint for document in documents}
+    columns = SentDocument.external_id, SentDocument.fingerprint
+    there = dict(session.execute(select(*columns).where(SentDocument.project_id == project.id)).all())
+    texts = set(there.values())
+    for name, print in names.items():
+        if name in there and print not in texts:
+            return _taken_text(name)
+    with_grades = known_prints(session, project.id)
+    for document in documents if with_grades else ():
+        for phrase in pool(document):
+            if what := with_grades.get(fingerprint(TYPE, document.text, phrase.text)):
+                return _graded_text(phrase.text, document.name, what)
+    return ""
+
+
+def _taken_text(name: str) -> str:
+    return f"The document {name!r} already exists with another text; give it another id."
+
+
+def _graded_text(phrase: str, name: str, what: str) -> str:
+    return (
+        f"The phrase {phrase!r} of the document {name!r} is a {what} of the project, whose grade is known: "
+        f"stop using the {what}s on the tab Quality, or choose another project."
+    )
 
 
 def _add_type(session: Session, project: models.Project, now: datetime, by: User | None) -> None:
@@ -385,9 +484,7 @@ class _Sending:
             )
         )
         if taken is not None:
-            raise ImportFileError(
-                f"The document {document.name!r} already exists with another text; give it another id."
-            )
+            raise ImportFileError(_taken_text(document.name))
         row = SentDocument(
             project_id=self.project.id,
             external_id=document.name,
@@ -417,10 +514,7 @@ class _Sending:
         prints = [fingerprint(pair.type, pair.left, pair.right) for pair in pairs]
         for pair, print in zip(pairs, prints, strict=True):
             if what := self.with_known_grades.get(print):
-                raise ImportFileError(
-                    f"The phrase {pair.right!r} of the document {name!r} is a {what} of the project, whose "
-                    f"grade is known: stop using the {what}s on the tab Quality, or choose another project."
-                )
+                raise ImportFileError(_graded_text(pair.right, name, what))
         self.importer.add(pairs)
         self.pairs = self.importer.summary().pairs
         of_project = Pair.project_id == self.project.id

@@ -461,18 +461,8 @@ class ProjectService:
             SettingsError: a setting cannot be used, or the name is taken.
         """
         kept = check_settings(settings)
-        now = self._clock()
         with self._database.session() as session:
-            row = models.Project(**setting_columns(kept), created_by=id_of(created_by), created_at=now)
-            session.add(row)
-            _flush_name(session, kept.name)
-            if created_by is not None:
-                session.add(
-                    models.Membership(project_id=row.id, user_id=created_by.id, role=Role.ADMINISTRATOR.value)
-                )
-            who = id_of(created_by)
-            record(session, now, PROJECT_CREATED, user_id=who, project_id=row.id, name=kept.name)
-            return as_project(row)
+            return as_project(add_project(session, kept, self._clock(), created_by))
 
     def get(self, name_or_id: str | int) -> Project:
         """The project of that name, however it is written, or of that id.
@@ -617,6 +607,24 @@ class ProjectService:
         """
         with self._database.reading() as session:
             return count_project(session, find_project(session, project_id), viewer)
+
+
+def add_project(
+    session: Session, settings: ProjectSettings, now: datetime, created_by: User | None
+) -> models.Project:
+    """A new project in this transaction, with settings that were checked; its maker is its administrator.
+
+    Raises:
+        SettingsError: the name is taken.
+    """
+    who = id_of(created_by)
+    row = models.Project(**setting_columns(settings), created_by=who, created_at=now)
+    session.add(row)
+    _flush_name(session, settings.name)
+    if who is not None:
+        session.add(models.Membership(project_id=row.id, user_id=who, role=Role.ADMINISTRATOR.value))
+    record(session, now, PROJECT_CREATED, user_id=who, project_id=row.id, name=settings.name)
+    return row
 
 
 def _flush_name(session: Session, name: str) -> None:

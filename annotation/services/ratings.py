@@ -68,6 +68,7 @@ from annotation.services.rater_queue import (
 from annotation.services.repeats import (
     answered_repeats,
     change_repeat,
+    grade_repeat,
     lock_repeat,
     read_repeat,
     read_repeats,
@@ -276,17 +277,7 @@ class RatingService:
                             grade=write_decimal(given),
                         )
                     )
-                is_timed = again.seconds is not None or seconds is not None
-                change_repeat(
-                    connection,
-                    again.id,
-                    state="rated",
-                    quarters=quarters,
-                    # What they had given by then: a change of it after this is made with both in mind.
-                    first_quarters=row.quarters if again.quarters is None else again.first_quarters,
-                    seconds=(again.seconds or 0) + (seconds or 0) if is_timed else None,
-                    answered_at=now,
-                )
+                grade_repeat(connection, again, quarters, row.quarters, seconds, now)
             return Saved(now, self._assignments.fill(connection, context, now))
 
         return self._transact(rate, rater_id)

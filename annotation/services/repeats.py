@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
-from sqlalchemy import Connection, Table, and_, bindparam, exists, func, literal, select, update
+from sqlalchemy import Connection, Table, and_, bindparam, exists, func, insert, literal, select, update
 from sqlalchemy.orm import Session
 
 from annotation.assignment import PairForRater, Progress
@@ -22,9 +22,10 @@ from annotation.services.project_rows import IN_USE, scale_in
 from annotation.services.rater_queue import PAIRS, RATINGS, AnyRow, RaterContext, as_graded_pair
 from annotation.services.transactions import per_system
 from annotation.translation import _
-from db.models import Repeat
+from db.models import Repeat, RepeatChange
 
 REPEATS = cast(Table, Repeat.__table__)
+CHANGES = cast(Table, RepeatChange.__table__)
 
 _OWN_RATING = and_(RATINGS.c.pair_id == REPEATS.c.pair_id, RATINGS.c.rater_id == REPEATS.c.rater_id)
 _COUNTING = REPEATS.join(PAIRS, PAIRS.c.id == REPEATS.c.pair_id).join(RATINGS, _OWN_RATING)
@@ -171,7 +172,7 @@ def claim_repeat(
     return [row for row in held_repeats(connection, context) if row.id == chosen.id]
 
 
-def lock_repeat(connection: Connection, pair_id: int, rater_id: int) -> Any:
+def lock_repeat(connection: Connection, pair_id: int, rater_id: int) -> AnyRow:
     """The repeat of a pair whose lock this transaction has.
 
     Raises:
@@ -187,6 +188,33 @@ def lock_repeat(connection: Connection, pair_id: int, rater_id: int) -> Any:
 
 def change_repeat(connection: Connection, repeat_id: int, **values: Any) -> None:
     connection.execute(update(REPEATS).where(REPEATS.c.id == repeat_id).values(**values))
+
+
+def grade_repeat(
+    connection: Connection, again: AnyRow, quarters: int, first: int, seconds: float | None, now: datetime
+) -> None:
+    """Keep a second grade, and that it was given.
+
+    Args:
+        again: the row that `lock_repeat` found.
+        quarters: the grade, in steps of the project's scale.
+        first: the rater's rating of the pair now.
+        seconds: spent on this answer.
+    """
+    is_timed = again.seconds is not None or seconds is not None
+    change_repeat(
+        connection,
+        again.id,
+        state="rated",
+        quarters=quarters,
+        # What they had given by then: a change of it after this is made with both in mind.
+        first_quarters=first if again.quarters is None else again.first_quarters,
+        seconds=(again.seconds or 0) + (seconds or 0) if is_timed else None,
+        answered_at=now,
+    )
+    whose = {"project_id": again.project_id, "pair_id": again.pair_id, "rater_id": again.rater_id}
+    given = {"quarters": quarters, "previous_quarters": again.quarters, "seconds": seconds, "at": now}
+    connection.execute(insert(CHANGES).values(**whose, **given).inline())
 
 
 def read_repeat(connection: Connection, context: RaterContext, pair_id: int) -> PairForRater:
@@ -225,5 +253,4 @@ def read_two_grades(session: Session, project_id: int) -> list[TwoGrades]:
 
 def repeats_version(session: Session, project_id: int) -> Any:
     """What changes whenever one of the second grades does."""
-    stamp = select(func.count(), func.max(REPEATS.c.answered_at), func.sum(REPEATS.c.quarters))
-    return tuple(session.execute(stamp.where(REPEATS.c.project_id == project_id)).one())
+    return session.scalar(select(func.count()).where(CHANGES.c.project_id == project_id))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gradio as gr
@@ -43,6 +43,8 @@ from annotation.ui.figures import (
     interval_text,
     latex_button,
     reasons_html,
+    save_all_button,
+    table_csv,
     table_html,
     type_label,
     undefined_html,
@@ -202,7 +204,7 @@ def twice_table(report: AgreementReport) -> Table:
     """Each rater's first and second grades of the pairs that came back to them, and all raters'."""
     named = [(report.rater_names[each.rater or 0], each) for each in report.twice_by_rater]
     rows = [*sorted(named, key=lambda row: name_order(row[0]))]
-    if report.twice is not None:
+    if report.twice is not None and report.twice.pairs:
         rows.append(("all raters", report.twice))
     columns = (
         Column("Rater", text=True),
@@ -222,6 +224,10 @@ def twice_table(report: AgreementReport) -> Table:
 def pair_label(report: AgreementReport, first: int, second: int) -> str:
     names = sorted((report.rater_names[first], report.rater_names[second]), key=name_order)
     return " – ".join(names)
+
+
+SHOWN_PAIRS = 5
+"""Of the widest ones, before the others are unfolded."""
 
 
 def widest_table(report: AgreementReport, project_id: int) -> Table:
@@ -392,12 +398,18 @@ def enough_html(report: AgreementReport, project_id: int, *, leads: bool) -> str
     alpha = report.whole.all
     if alpha.value is None:
         return f"<p>{next_step_html(report, project_id, leads=leads)}</p>"
+    return f"<p>{escape(verdict(alpha))}</p>"
+
+
+def meaning_html(report: AgreementReport) -> str:
+    """What to make of the figures on top, and how they were made."""
+    alpha = report.whole.all
     levels = (
         f"If only the order of grades counts, α is {_level(alpha.ordinal)} (ordinal); if 3 and 3.25 count as "
         f"being as different as 0 and 4, it is {_level(alpha.nominal)} (nominal)."
     )
-    sentences = [verdict(alpha), CONVENTION, levels, MOSTLY_HIGHER]
-    return "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences if sentence)
+    sentences = [CONVENTION, MOSTLY_HIGHER] if alpha.value is None else [CONVENTION, levels, MOSTLY_HIGHER]
+    return "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences) + method_html(report)
 
 
 def _level(value: float | None) -> str:
@@ -489,7 +501,7 @@ def drift_html(report: AgreementReport) -> str:
         "scale apart and their 95 % intervals do not overlap. With many raters, one may look clear by "
         "chance."
     )
-    return f"<p>{escape(said)}</p>{table_html(drift_table(report), report.project)}"
+    return f"<p>{escape(said)}</p>{table_html(drift_table(report))}"
 
 
 def twice_html(report: AgreementReport) -> str:
@@ -500,7 +512,7 @@ def twice_html(report: AgreementReport) -> str:
         "Pairs that came back to the same rater, unmarked. Their second grades are in none of the other "
         "figures, and in no gold grade. Raters can hardly agree better with others than with themselves."
     )
-    return explained_html(twice_table(report), report.project) + f'<p class="small">{escape(text)}</p>'
+    return explained_html(twice_table(report)) + f'<p class="small">{escape(text)}</p>'
 
 
 def bounds_html(report: AgreementReport) -> str:
@@ -516,12 +528,60 @@ def bounds_html(report: AgreementReport) -> str:
     undefined = [(f"{row[0]}, {row[1]}", row[2].reason) for row in table.rows if isinstance(row[2], Alpha)]
     reasons = [(whose, regroup_numbers(reason)) for whose, reason in undefined if reason]
     told = reasons_html("agreement-undefined-bound", reasons)
-    return f"<p>{escape(said)}</p>{table_html(table, report.project)}{told}"
+    return f"<p>{escape(said)}</p>{table_html(table)}{told}"
 
 
-def explained_html(table: Table, project: str) -> str:
+def explained_html(table: Table) -> str:
     """A table, and below it why some of its figures are undefined."""
-    return table_html(table, project) + undefined_html(f"agreement-undefined-{table.name}", table)
+    return table_html(table) + undefined_html(f"agreement-undefined-{table.name}", table)
+
+
+def widest_html(report: AgreementReport, project_id: int) -> str:
+    """The widest pairs, the others of them folded, and how many are held back from the reader."""
+    left_out = f"<p>{escape(held_back_text(report.held_back))}</p>" if report.held_back else ""
+    if not report.widest:
+        return left_out or empty_html("No pair has grades that differ.")
+    whole = widest_table(report, project_id)
+    first = replace(whole, rows=whole.rows[:SHOWN_PAIRS], links=whole.links[:SHOWN_PAIRS])
+    rest = replace(
+        whole,
+        name="further-pairs",
+        caption="Further pairs whose grades are far apart",
+        rows=whole.rows[SHOWN_PAIRS:],
+        links=whole.links[SHOWN_PAIRS:],
+    )
+    further = (
+        f'<details id="agreement-further"><summary>{count_noun(len(rest.rows), "further pair")}</summary>'
+        f"{table_html(rest)}</details>"
+        if rest.rows
+        else ""
+    )
+    return f"{table_html(first)}{further}{left_out}"
+
+
+def tables_of(report: AgreementReport, project_id: int) -> list[Table]:
+    """All that the page has, of those that have rows."""
+    tables = [
+        parts_table("types", "Type", type_parts(report)),
+        parts_table("genres", "Genre", genre_parts(report)),
+        grades_table(report),
+        raters_table(report),
+        drift_table(report),
+        rater_pairs_table(report),
+        twice_table(report),
+        bounds_table(report),
+        widest_table(report, project_id),
+    ]
+    return [table for table in tables if table.rows]
+
+
+def save_all_html(report: AgreementReport, project_id: int) -> str:
+    """The button that saves all tables as one file; nothing before there is a pair."""
+    if not report.whole.pairs:
+        return ""
+    files = {f"{table.name}.csv": table_csv(table) for table in tables_of(report, project_id)}
+    files["agreement.tex"] = f"{_latex(report)}\n"
+    return save_all_button(files, file_name(report.project, "agreement"))
 
 
 def excluded_html(report: AgreementReport) -> str:
@@ -550,38 +610,37 @@ NO_PAIRS = "No pairs yet. Agreement by type and genre appears here with the firs
 
 def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[str, str]:
     """What stands in the page's HTML, but for the status and the plan."""
-    project = report.project
     types, genres = type_parts(report), genre_parts(report)
-    where = [(parts_table("types", "Type", types), _latex_button(report))] if types else []
-    where += [(parts_table("genres", "Genre", genres), "")] if genres else []
+    by_type, by_genre = parts_table("types", "Type", types), parts_table("genres", "Genre", genres)
     has_grades = report.whole.ratings > 0
     nobody = empty_html("Nobody has graded yet. The raters' figures appear with the first grades.")
     alone = empty_html("No two raters have graded the same pair yet.")
-    agreed = "" if report.held_back else empty_html("No pair has grades that differ.")
-    left_out = f"<p>{escape(held_back_text(report.held_back))}</p>" if report.held_back else ""
     return {
+        "save": save_all_html(report, project_id),
         "figures": figures_html(report, project_id),
         "enough": enough_html(report, project_id, leads=leads),
-        "where": "".join(table_html(table, project, beside=more) for table, more in where)
-        + undefined_html("agreement-undefined", *(table for table, _ in where))
-        + few_pairs_html([*types, *genres])
-        or empty_html(all_withdrawn_text(report.withdrawn) if report.withdrawn else NO_PAIRS),
-        "grades": table_html(grades_table(report), project) if has_grades else "",
-        "raters": excluded_html(report)
-        + (explained_html(raters_table(report), project) if has_grades else nobody),
+        "meaning": meaning_html(report),
+        "where": explained_html(by_type) + few_pairs_html([*types, *genres])
+        if types
+        else empty_html(all_withdrawn_text(report.withdrawn) if report.withdrawn else NO_PAIRS),
+        "genres": (explained_html(by_genre) if genres else "") + (_latex_button(report) if types else ""),
+        "grades": table_html(grades_table(report)) if has_grades else "",
+        "raters": excluded_html(report) + (explained_html(raters_table(report)) if has_grades else nobody),
         "drift": drift_html(report),
-        "rater-pairs": explained_html(rater_pairs_table(report), project) if report.rater_pairs else alone,
+        "rater-pairs": explained_html(rater_pairs_table(report)) if report.rater_pairs else alone,
         "twice": twice_html(report),
         "bound": bounds_html(report) or alone,
-        "widest": (table_html(widest_table(report, project_id), project) if report.widest else agreed)
-        + left_out,
-        "method": method_html(report),
+        "widest": widest_html(report, project_id),
     }
 
 
+def _latex(report: AgreementReport) -> str:
+    return agreement_to_latex(report, made_by=MADE_BY)
+
+
 def _latex_button(report: AgreementReport) -> str:
-    table = agreement_to_latex(report, made_by=MADE_BY)
-    return latex_button(table, "agreement by type", file_name(report.project, "agreement"))
+    button = latex_button(_latex(report), "agreement by type", file_name(report.project, "agreement"))
+    return f'<p class="actions">{button}</p>'
 
 
 SECONDS_BETWEEN_LOOKS = 10
@@ -685,12 +744,16 @@ def build_agreement_page(handlers: AgreementHandlers, page: gr.Blocks) -> None:
     with gr.Column(visible=False, elem_id="agreement-page") as body:
         with gr.Row(elem_id="agreement-bar"):
             parts.text("status")
+            parts.text("save")
             refresh = gr.Button("Refresh", elem_id="agreement-refresh", size="sm", scale=0, min_width=96)
         parts.text("figures")
         section_heading("Is the agreement good enough?", "agreement-enough")
         parts.text("enough")
-        width, ask = _build_plan()
-        parts.text("plan")
+        with _fold("What the figures mean", "meaning"):
+            parts.text("meaning")
+        with _fold("How many more pairs it takes", "more"):
+            width, ask = _build_plan()
+            parts.text("plan")
         _build_details(parts)
     timer = gr.Timer(SECONDS_BETWEEN_LOOKS, active=False)
     whole = Parts(closed=closed, body=body, timer=timer, **parts)
@@ -719,9 +782,12 @@ def build_agreement_page(handlers: AgreementHandlers, page: gr.Blocks) -> None:
         drawn.success(None, js=OPEN_FOLDS, api_name=f"open_folds_{number}", **QUIETLY)
 
 
+def _fold(heading: str, name: str) -> gr.Accordion:
+    return gr.Accordion(heading, open=False, elem_id=f"agreement-{name}-fold")
+
+
 def _build_plan() -> tuple[gr.Textbox, gr.Button]:
     """How many more pairs it takes: the field and its button."""
-    section_heading("How many more pairs?", "agreement-more")
     with gr.Row(elem_classes="form-row"):
         width = decimal_field(
             DEFAULT_WIDTH,
@@ -736,21 +802,23 @@ def _build_plan() -> tuple[gr.Textbox, gr.Button]:
 
 def _build_details(parts: _Parts) -> None:
     section_heading("Where is it low?", "agreement-where")
-    parts.chart("where")
     parts.text("where")
-    parts.chart("grades")
-    parts.text("grades")
+    with _fold("By genre, by grade, and as charts", "parts"):
+        parts.chart("where")
+        parts.text("genres")
+        parts.chart("grades")
+        parts.text("grades")
     section_heading("Who differs?", "agreement-who")
     parts.text("raters")
-    parts.chart("bias")
-    parts.text("drift")
-    parts.chart("drift")
-    parts.chart("without")
-    parts.text("rater-pairs")
-    parts.chart("together")
-    parts.text("twice")
-    section_heading("How well could a system do?", "agreement-reach")
-    parts.text("bound")
+    with _fold("Raters over time, in pairs, and as charts", "raters"):
+        parts.chart("bias")
+        parts.text("drift")
+        parts.chart("drift")
+        parts.chart("without")
+        parts.text("rater-pairs")
+        parts.chart("together")
+        parts.text("twice")
+    with _fold("How well a system could do", "reach"):
+        parts.text("bound")
     section_heading("Which pairs?", "agreement-which")
     parts.text("widest")
-    parts.text("method")

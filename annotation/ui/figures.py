@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from base64 import b64encode
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from io import BytesIO
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from annotation.agreement import Alpha
 from annotation.comparison import comparison_type
@@ -61,15 +64,11 @@ def type_label(name: str) -> str:
     return comparison_type(name).label
 
 
-def table_html(table: Table, project: str, *, page: str = "agreement", beside: str = "") -> str:
-    """The table, and a button that saves it; its id begins with the page's.
-
-    Args:
-        beside: further buttons, as HTML.
-    """
+def table_html(table: Table, *, page: str = "agreement") -> str:
+    """The table; its id begins with the page's."""
     links = table.links or ("",) * len(table.rows)
     rows = "".join(_row_html(table, row, link) for row, link in zip(table.rows, links, strict=True))
-    shown = listing_html(
+    return listing_html(
         [column.name for column in table.columns],
         rows,
         numbers=[place for place, column in enumerate(table.columns) if not column.text],
@@ -77,7 +76,11 @@ def table_html(table: Table, project: str, *, page: str = "agreement", beside: s
         label=table.caption,
         elem_id=f"{page}-{table.name}",
     )
-    return f'{shown}<p class="actions">{save_button(table, project)}{beside}</p>'
+
+
+def savable_html(table: Table, project: str, *, page: str) -> str:
+    """The table, and a button that saves it."""
+    return f'{table_html(table, page=page)}<p class="actions">{save_button(table, project)}</p>'
 
 
 def undefined_html(elem_id: str, *tables: Table) -> str:
@@ -150,6 +153,26 @@ def latex_button(latex: str, what: str, file: str) -> str:
 def template_button(file: str, content: str) -> str:
     """Saves an empty table to fill in."""
     return _save_button(file, "text/csv", content, "a template", "CSV", label="Template")
+
+
+def save_all_button(files: Mapping[str, str], file: str) -> str:
+    """Saves several files as one.
+
+    Args:
+        files: what is in each, by its name.
+        file: the name of the archive, without its ending.
+    """
+    archive = BytesIO()
+    with ZipFile(archive, "w", ZIP_DEFLATED) as kept:
+        for name, content in files.items():
+            kept.writestr(
+                ZipInfo(name), content, ZIP_DEFLATED
+            )  # without the time: the same figures, the same bytes
+    content = b64encode(archive.getvalue()).decode()
+    return (
+        f'<button type="button" class="keep" data-save="{escape(file)}.zip" data-type="application/zip" '
+        f'data-bytes="{content}">Save all</button>'
+    )
 
 
 def csv_button(file: str, content: str, what: str) -> str:

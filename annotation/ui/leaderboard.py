@@ -19,6 +19,7 @@ from annotation.files.scores import (
     read_uploaded_scores,
     read_uploaded_ungraded,
 )
+from annotation.scale import Scale
 from annotation.scoring import Estimate
 from annotation.sense_pairs import Dictionary
 from annotation.senses import WORD_TO_SENSE
@@ -64,7 +65,7 @@ from annotation.ui.figures import (
     genre_chart,
     latex_button,
     reasons_html,
-    table_html,
+    savable_html,
     type_label,
 )
 from annotation.ui.pairs import box_after, refusal_html
@@ -336,7 +337,7 @@ class LeaderboardHandlers:
             found = difference_of(self.systems.board(project_id, gold_id), first, second)
             if found is None:
                 return empty_html("One of the two has been removed: choose again.")
-            return table_html(difference_table(found), self.projects.get(project_id).name, page=PAGE)
+            return savable_html(difference_table(found), self.projects.get(project_id).name, page=PAGE)
 
     def _fill(self, request: gr.Request, gold_id: int | None, zone: str | None) -> dict[str, Any]:
         project_id, _, leads = require_leader(request, self.accounts)
@@ -372,10 +373,10 @@ class LeaderboardHandlers:
             "first": gr.Dropdown(choices=names, value=names[0]),
             "second": gr.Dropdown(choices=names, value=names[min(1, len(names) - 1)]),
             "status": gold_html(board.gold, own.sha256, own.pairs) + wide_intervals_html(board.report),
-            "pearson": table_html(pearson_table(board), project, page=PAGE),
-            "spearman": table_html(spearman_table(board), project, page=PAGE),
-            "ranks": table_html(ranks, project, page=PAGE) if ranks else "",
-            "genres": table_html(genres, project, page=PAGE) if genres else empty_html(NO_GENRES),
+            "pearson": savable_html(pearson_table(board), project, page=PAGE),
+            "spearman": savable_html(spearman_table(board), project, page=PAGE),
+            "ranks": savable_html(ranks, project, page=PAGE) if ranks else "",
+            "genres": savable_html(genres, project, page=PAGE) if genres else empty_html(NO_GENRES),
             "save": save_html(project_id, board.gold.id, self._latex_button(project, board, own)),
             "chart-save": save_chart if chart is not None else "",
             "method": method_html(board),
@@ -516,8 +517,8 @@ class SystemReader:
             return self.systems.gold(project_id, choice.gold_id)
         return self.systems.own_gold(project_id)
 
-    def system(self, choice: SystemChoice, gold: Gold) -> System:
-        """The system that was chosen, with its scores of `gold`."""
+    def system(self, choice: SystemChoice, gold: Gold, scale: Scale) -> System:
+        """The system that was chosen, with its scores of `gold`; of one that runs here, on `scale`."""
         if not gold.pairs:
             raise ScoreFileError(
                 "The project has no pairs with a gold grade yet: have some graded and adjudicated, or choose "
@@ -530,7 +531,7 @@ class SystemReader:
         similarities = run_here.get(choice.what)
         if similarities is None:
             raise ScoreFileError(f"There is no system {choice.what!r} here: choose another one.")
-        baseline = BuiltInSystem(choice.name or choice.what, choice.what, similarities)
+        baseline = BuiltInSystem(choice.name or choice.what, choice.what, similarities, scale=scale)
         senses, reason = None, ""
         if needs_senses([baseline], gold.pairs):
             is_optional = any(pair.type != WORD_TO_SENSE for pair in gold.pairs)
@@ -649,7 +650,7 @@ class SystemFormHandlers:
             reader = SystemReader(self.systems, self.dictionary)
             measured_on = reader.gold(project_id, choice)
             progress(None, desc="Scoring")
-            system = reader.system(choice, measured_on)
+            system = reader.system(choice, measured_on, self.systems.scale(project_id))
             kept = self.systems.add(project_id, measured_on, system, origin=choice.what, by=user)
         except PAGE_ERRORS as error:
             named = next((box for box in choice.boxes if any(file.name in str(error) for file in box)), ())

@@ -21,6 +21,7 @@ from annotation.exchange import (
     open_file,
     read_items_or_errors,
 )
+from annotation.scale import item_words
 from annotation.sense_pairs import Dictionary, add_senses
 from annotation.senses import item_views
 from annotation.services.accounts import AccountService
@@ -28,7 +29,7 @@ from annotation.services.imports import ImportService
 from annotation.services.pairs import PAGE_LENGTH, PairLine, PairPage, PairService, PairState
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import Remark, RemarkKind, RemarkPage, RemarkService
-from annotation.types import ImportSummary, Role
+from annotation.types import ImportSummary, ProjectSettings, Role
 from annotation.ui.figures import Column, Table, listing_html, save_button, template_button
 from annotation.ui.rate import SKIP_REASONS
 from annotation.ui.widgets import (
@@ -114,10 +115,10 @@ class ImportHandlers:
     def show(self, request: gr.Request) -> tuple[gr.Dropdown, str]:
         """The types that a file without a column for them may have, and a template with a row for each."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
-            types = self.projects.get(project_id).settings.types
-        named = [(comparison_type(name).label, name) for name in types]
+            settings = self.projects.get(project_id).settings
+        named = [(comparison_type(name).label, name) for name in settings.types]
         choice = gr.Dropdown(choices=[(FROM_FILE, ""), *named])  # what is chosen stays
-        return choice, template_button("pairs-template.csv", template_csv(types))
+        return choice, template_button("pairs-template.csv", template_csv(settings))
 
     def look(self, request: gr.Request, upload: str | None) -> tuple[Any, ...]:
         """What a file that was just chosen seems to be, its first rows, and which column is what."""
@@ -257,12 +258,13 @@ def look_html(name: str, look: FirstLook) -> str:
     )
 
 
-def template_csv(types: Sequence[str]) -> str:
-    """A table to fill in, with a row for each type."""
+def template_csv(settings: ProjectSettings) -> str:
+    """A table to fill in, with a row for each type, in which the items have the names of the project."""
     rows = [("id", "type", "left", "right", "genre", "source")]
-    for number, type in enumerate(types, 1):
-        first, second = comparison_type(type).headings
-        rows.append((f"p{number}", type, f"{first} of the pair", f"{second} of the pair", "", ""))
+    for number, type in enumerate(settings.types, 1):
+        words = item_words(settings.scale_words, type, settings.scale)
+        texts = (f"{words.larger} of the pair", f"{words.smaller} of the pair")
+        rows.append((f"p{number}", type, *texts, "", ""))
     return spreadsheet_csv(rows)
 
 

@@ -19,7 +19,7 @@ from annotation.services.known_pairs import KnownLine, KnownPairService, KnownSu
 from annotation.services.projects import ProjectService
 from annotation.services.quality import FORMER, QualityOverview, QualityService, Standing, Work, WorkService
 from annotation.types import KnownPairInput, ProjectSettings, Role
-from annotation.ui.figures import Column, Table, listing_html, table_html
+from annotation.ui.figures import Column, Table, listing_html, savable_html
 from annotation.ui.pairs import checked_upload, import_event, import_result_html, refusal
 from annotation.ui.widgets import (
     PAGE_ERRORS,
@@ -167,7 +167,7 @@ def work_html(works: Sequence[Work], project: str) -> str:
     """The table with what it counts."""
     if not works:
         return empty_html(NO_RATERS)
-    return f"<p>{escape(WORK_SAYS)}</p>{table_html(work_table(works), project, page='quality')}"
+    return f"<p>{escape(WORK_SAYS)}</p>{savable_html(work_table(works), project, page='quality')}"
 
 
 KINDS = {"training": "training pair", "checks": "check pair"}

@@ -127,7 +127,8 @@ def _form_html(project: Project, user: User, code: str) -> str:
         f' data-project="{project.id}" data-user="{user.id}"'
         f' data-storage="{storage_name(project, user)}" data-step="{settings.scale.to_steps(settings.step)}"'
         f"{scale_data(settings.scale)}{items}"
-        f' data-may-revise="{str(settings.may_revise).lower()}">'
+        f' data-may-revise="{str(settings.may_revise).lower()}"'
+        f' data-has-guidelines="{str(bool(settings.guidelines.strip())).lower()}">'
         f'{_bar_html()}<div id="rate-notices"></div>{consent_html("rate")}{_message_html()}'
         f'<div id="rate-work" hidden>{_training_html()}{_pair_html()}'
         f'<div class="rate-controls"><div id="rate-dock">{_scale_html(settings)}{_feedback_html()}'

@@ -22,7 +22,7 @@ from annotation.comparison import (
 )
 from annotation.errors import AnnotationError, NotFoundError, SettingsError, WritingError
 from annotation.exchange import open_file, read_larger_items
-from annotation.scale import CLSS_POINTS, scale_points, usual_points
+from annotation.scale import CLSS_POINTS, item_names, scale_points, usual_points
 from annotation.senses import is_sense_key, item_views
 from annotation.services.accounts import AccountService
 from annotation.services.bundle import UnreachableError
@@ -111,11 +111,15 @@ def build_write_page(handlers: WriteHandlers, page: gr.Blocks) -> None:
 
 def form_html(project: Project, user: User) -> str:
     """The whole form, empty; nothing in it depends on an item."""
-    types = [comparison_type(type) for type in project.settings.types]
+    settings = project.settings
+    types = [comparison_type(type) for type in settings.types]
+    names = {kind: item_names(settings.scale_words, kind.name, settings.scale) for kind in types}
+    own = {kind.name: named for kind, named in names.items() if named != (kind.larger, kind.smaller)}
     return (
         f'<div id="write-form" class="rate write" data-project="{project.id}" data-user="{user.id}"'
         f' data-storage="{storage_name(project, user)}" data-longest="{LONGEST_WRITTEN}"'
-        f' data-points="{list(project.settings.scale.points)}">'
+        f' data-points="{list(settings.scale.points)}"'
+        f' data-names="{escape(json.dumps(own, ensure_ascii=False))}">'
         f"{_BAR}"
         f'<div id="write-notices"></div>{consent_html("write")}'
         '<div id="write-message" class="empty" role="status" tabindex="-1">Loading your item.</div>'
@@ -458,11 +462,11 @@ def text_html(text: WaitingText) -> str:
 
 def _items_html(text: WaitingText) -> str:
     """The larger item; of a word and a sense both, as raters will see them."""
-    kind = comparison_type(text.type)
+    larger, smaller = item_names(text.scale_words, text.type, text.scale)
     left, right = item_views(text.type, text.left, text.text, text.senses)
-    sides = [(kind.larger, left)]
+    sides = [(larger, left)]
     if not right.is_plain:  # else it stands in the field below
-        sides.append((kind.smaller, right))
+        sides.append((smaller, right))
     return "".join(
         f'<h3>{escape(name)}</h3><div class="rate-text" dir="auto" tabindex="0" role="group"'
         f' aria-label="{escape(name)}">{escape(shown.text)}{meaning_html(shown)}</div>'

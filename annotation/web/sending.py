@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request, Response
 
 from annotation.errors import AccessError, AnnotationError, HandOverError, NotFoundError
 from annotation.predictions import ORDER_NAMES, TYPE, QueueOrder, pool
+from annotation.scale import CLSS
 from annotation.services.accounts import AccountService
 from annotation.services.predictions import PATH, HandOvers, SendService
 from annotation.services.projects import OverviewService, ProjectLine
@@ -16,6 +17,8 @@ from annotation.types import Role, User
 from annotation.web.responder import Responder, read_form, sign_in_address
 from annotation.wording import beginning, whole_in
 
+NEW = "new"
+"""In place of the id of a project: one that is made for what is sent."""
 SHOWN_DOCUMENTS = 5
 _SHOWN_CHARACTERS = 90
 
@@ -58,12 +61,16 @@ class SendPages:
             return self._responder.go(sign_in_address(f"{PATH}{token}"))
         return await self._responder.ask(self._send, token, user, form)
 
-    def _page(self, token: str, user: User, asked: str, error: AnnotationError | None = None) -> Response:
+    def _page(
+        self, token: str, user: User, asked: str, error: AnnotationError | None = None, name: str = ""
+    ) -> Response:
         try:
             documents = self._handovers.documents(token)
         except HandOverError as problem:
             return self._gone(token, user, problem)
-        projects = self._projects(user)
+        administered = self._projects(user)
+        refusals = self._sending.refusals([line.id for line in administered], documents)
+        projects = [line for line in administered if line.id not in refusals]
         chosen = next((line for line in projects if str(line.id) == asked), None)
         if chosen is None and len(projects) == 1:
             [chosen] = projects
@@ -75,7 +82,11 @@ class SendPages:
             user=user,
             token=token,
             projects=projects,
-            new_project=f"/annotate/?type={TYPE}" if user.is_administrator else "",
+            refusals=[(line.name, refusals[line.id]) for line in administered if line.id in refusals],
+            new_name=(name or self._sending.unused_name(documents)) if user.is_administrator else "",
+            other_settings=f"/annotate/?type={TYPE}",
+            graded=CLSS.text,
+            is_new=asked == NEW,
             chosen=chosen,
             new=new,
             has_all=chosen is not None and not new and self._sending.has_all(chosen.id, documents),
@@ -91,20 +102,25 @@ class SendPages:
         )
 
     def _send(self, token: str, user: User, form: Mapping[str, str]) -> Response:
-        asked = form.get("project", "")
+        asked, name = form.get("project", ""), form.get("name", "")
+        order = next((order for order in QueueOrder if order == form.get("order")), None)
         try:
-            project_id = _number(asked)
+            project_id = None if asked == NEW else _number(asked)  # none: for administrators of the server
             self._accounts.require(user.name, project_id, Role.ADMINISTRATOR)
-            named = next((order for order in QueueOrder if order == form.get("order")), None)
-            order = named or self._sending.usual_order(project_id)
             documents = self._handovers.documents(token)
-            summary = self._sending.send(project_id, documents, order=order, by=user)
+            if project_id is None:
+                project_id, summary = self._sending.send_to_new(
+                    name, documents, order=order or QueueOrder.DOCUMENT, by=user
+                )
+            else:
+                order = order or self._sending.usual_order(project_id)
+                summary = self._sending.send(project_id, documents, order=order, by=user)
         except AccessError as error:
             return self._responder.show("closed.html", status=403, error=error, user=user)
         except HandOverError as error:
             return self._gone(token, user, error)
         except AnnotationError as error:
-            return self._page(token, user, asked, error)
+            return self._page(token, user, asked, error, name)
         self._handovers.mark_sent(token, project_id)
         return self._responder.go(f"/annotate/predictions?project={project_id}&sent={summary.pairs}")
 

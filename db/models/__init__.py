@@ -28,6 +28,7 @@ from db.models.ratings import (
     Rating,
     RatingChange,
     Repeat,
+    RepeatChange,
     SetAside,
     SetAsideRating,
     Skip,
@@ -65,6 +66,7 @@ __all__ = [
     "Rating",
     "RatingChange",
     "Repeat",
+    "RepeatChange",
     "ScoredSystem",
     "SentDocument",
     "SentOrder",
@@ -89,7 +91,14 @@ __all__ = [
     "WritingPlan",
 ]
 
-APPEND_ONLY = ("rating_history", "adjudication_history", "writing_history", "consents", "audit_events")
+APPEND_ONLY = (
+    "rating_history",
+    "repeat_history",
+    "adjudication_history",
+    "writing_history",
+    "consents",
+    "audit_events",
+)
 GRADES = {
     "pairs": ("intended_quarters",),
     "ratings": ("quarters",),
@@ -100,5 +109,6 @@ GRADES = {
     "training_pairs": ("quarters",),
     "training_grades": ("quarters",),
     "repeats": ("first_quarters", "quarters"),
+    "repeat_history": ("quarters", "previous_quarters"),
 }
 """Columns with a grade of the project's scale."""

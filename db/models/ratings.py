@@ -79,7 +79,10 @@ class RatingChange(Base):
 
 
 class Repeat(Base):
-    """A pair that came back to its rater: their second answer, which is no rating and counts nowhere else."""
+    """A pair that came back to its rater: their second answer, which is no rating and counts nowhere else.
+
+    Every change of its grade is in the history.
+    """
 
     __tablename__ = "repeats"
 
@@ -107,6 +110,21 @@ class Repeat(Base):
         CheckConstraint("(state = 'rated') = (quarters IS NOT NULL)", name="rated_has_grade"),
         CheckConstraint("(quarters IS NULL) = (first_quarters IS NULL)", name="grade_has_first"),
     )
+
+
+class RepeatChange(Base):
+    """The history of second grades, append-only as that of ratings."""
+
+    __tablename__ = "repeat_history"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
+    pair_id: Mapped[int] = mapped_column(ForeignKey("pairs.id", ondelete="CASCADE"), index=True)
+    rater_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    quarters: Mapped[int]
+    previous_quarters: Mapped[int | None]
+    seconds: Mapped[float | None]
+    at: Mapped[datetime]
 
 
 class SetAside(Base):

@@ -8,6 +8,7 @@ runs without a build step.
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from babel.messages.extract import extract
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
+from kpdemo.languages import NAMES
+from kpdemo.predictors import available_models
 from kpdemo.translation import ENGLISH, LANGUAGES
 
 LOCALE = Path(__file__).parent
@@ -102,7 +105,7 @@ def _in_python(source: str) -> Iterator[Message]:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
             continue
         texts = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-        if node.func.id in ("_", "mark") and texts:
+        if node.func.id in ("_", "mark", "mark_message") and texts:
             yield texts[0]
         elif node.func.id == "ngettext" and len(texts) == 2:
             yield texts[0], texts[1]
@@ -122,12 +125,27 @@ def to_mo(catalog: Catalog) -> bytes:
     return file.getvalue()
 
 
+def _unmarked() -> Iterator[tuple[Message, str]]:
+    for name in NAMES.values():
+        yield name, "kpdemo/languages.py"
+    for line in available_models().values():
+        yield line, "kpdemo/predictors.py"
+    for example in json.loads((LOCALE.parent / "assets" / "examples.json").read_text(encoding="utf-8")):
+        yield example["field"], "kpdemo/assets/examples.json"
+
+
 PAGE = Domain(
     "page",
     LOCALE,
     "The public page",
-    (*("app.py", "kpdemo/ui/page.py", "kpdemo/ui/widgets.py"),),
+    (
+        "app.py",
+        *(f"kpdemo/ui/{name}.py" for name in ("html", "page", "widgets", "models", "requests", "results")),
+        *(f"kpdemo/ui/{name}.py" for name in ("predict", "compare", "send", "files", "space", "evaluate")),
+        *("kpdemo/ui/charts.py", "kpdemo/passages.py", "kpdemo/text.py"),
+    ),
     tuple(f"kpdemo/assets/scripts/{name}.js" for name in ("page", "reader", "files", "answer", "charts")),
+    more=_unmarked,
 )
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from typing import Any
 import gradio as gr
 from gradio.components.plot import PlotData
 
+from kpdemo.locale import _
 from kpdemo.text import shorten
 from kpdemo.ui.html import escape
 
@@ -107,13 +108,17 @@ def chart_buttons(chart: str, says: str, file: str) -> str:
         says: what it shows; a table on the page must have the same figures.
         file: the name of the saved file, without its ending.
     """
-    buttons = "".join(
-        f'<button type="button" class="keep" data-chart="{chart}" data-format="{format}" '
-        f'data-file="{escape(file)}" aria-label="Save the chart “{escape(says)}” as {format.upper()}">'
-        f"Save {format.upper()}</button>"
-        for format in ("svg", "png")
-    )
+    buttons = "".join(_save_button(chart, says, file, format) for format in ("svg", "png"))
     return (
         f'<p class="actions" data-chart-name="{chart}" '
-        f'data-says="{escape(says)}; the table has the same figures">{buttons}</p>'
+        f'data-says="{escape(_("{title}; the table has the same figures", title=says))}">{buttons}</p>'
+    )
+
+
+def _save_button(chart: str, says: str, file: str, format: str) -> str:
+    name = _("Save the chart “{title}” as {format}", title=says, format=format.upper())
+    return (
+        f'<button type="button" class="keep" data-chart="{chart}" data-format="{format}" '
+        f'data-file="{escape(file)}" aria-label="{escape(name)}">'
+        f"{_('Save {format}', format=format.upper())}</button>"
     )

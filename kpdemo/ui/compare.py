@@ -11,6 +11,7 @@ from typing import Any
 import gradio as gr
 
 from kpdemo.errors import InputError, KpdemoError, StoppedError
+from kpdemo.locale import _, mark
 from kpdemo.predictors import model_folder
 from kpdemo.routing import refusal_of
 from kpdemo.text import phrase_key
@@ -34,12 +35,13 @@ from kpdemo.ui.widgets import (
 )
 from kpdemo.worker import Stop
 
-NONE = "Models: none ticked"
+NONE = mark("Models: none ticked")
+SOME = mark("Models: {names}")
 
 # In the browser, so that ticking sends nothing. Gradio gives the ticked ones in the order of the clicks.
 _NAME_THEM = """(ticked) => {
   const names = ORDER.filter((name) => ticked.includes(name));
-  return { __type__: "update", label: names.length ? `Models: ${names.join(", ")}` : NONE };
+  return { __type__: "update", label: names.length ? SOME.replace("{names}", names.join(", ")) : NONE };
 }"""
 
 
@@ -55,12 +57,13 @@ def build_model_choice(shelf: ModelShelf, ticked: Sequence[str], prefix: str) ->
         models = gr.CheckboxGroup(
             shelf.choices,
             value=list(ticked),
-            label="Models",
+            label=_("Models"),
             container=False,
             elem_id=f"{prefix}-models",
             elem_classes="models",
         )
-    script = _NAME_THEM.replace("ORDER", json.dumps(list(shelf.models))).replace("NONE", json.dumps(NONE))
+    script = _NAME_THEM.replace("ORDER", json.dumps(list(shelf.models)))
+    script = script.replace("NONE", json.dumps(_(NONE))).replace("SOME", json.dumps(_(SOME, names="{names}")))
     models.change(None, models, fold, js=script, api_name=f"name_models_of_{prefix.replace('-', '_')}")
     return models
 
@@ -80,32 +83,34 @@ def chosen_models(shelf: ModelShelf, ticked: Sequence[str]) -> list[str]:
     """
     chosen = [model for model in shelf.models if model in ticked]
     if not chosen:
-        raise InputError("No model is ticked: tick at least one.")
+        raise InputError(_("No model is ticked: tick at least one."))
     return chosen
 
 
 def announce_each(progress: gr.Progress, models: Sequence[str]) -> Iterator[str]:
     """The models one after the other, each announced to the waiting reader before its turn."""
     for done, model in enumerate(models):
-        progress((done, len(models)), desc=model, unit="models" if len(models) > 1 else "model")
+        progress((done, len(models)), desc=model, unit=_("models") if len(models) > 1 else _("model"))
         yield model
 
 
 def fold_label(ticked: Sequence[str]) -> str:
-    return f"Models: {', '.join(ticked)}" if ticked else NONE
+    return _(SOME, names=", ".join(ticked)) if ticked else _(NONE)
 
 
-EMPTY = "Nothing compared yet. Tick models and press Compare: they read the text above, with its options."
-LEGEND = (
+EMPTY = mark(
+    "Nothing compared yet. Tick models and press Compare: they read the text above, with its options."
+)
+LEGEND = mark(
     "“2 of 4” next to a keyphrase means that 2 of 4 models predict it. A list that two models share, because "
     "both use the same bank of phrases, counts once."
 )
-OWN_SCALES = (
+OWN_SCALES = mark(
     "Scores of different models cannot be compared, because each model has its own scale: they only rank the "
     "keyphrases within a column."
 )
-UNCOUNTED = "Its keyphrases, which are not counted"
-STOPPED = "Stopped before this model had answered."
+UNCOUNTED = mark("Its keyphrases, which are not counted")
+STOPPED = mark("Stopped before this model had answered.")
 FIRST_TICKED = frozenset({"indexer", "tfidf", "multipartite"})
 """Ticked beside the default model: another style, a statistical baseline and one by graphs."""
 
@@ -153,9 +158,9 @@ def columns_html(columns: Sequence[Column]) -> str:
         _column_html(column, present, absent, counts=column.model not in apart) for column in ordered
     )
     shared = any(votes > 1 for tally in (present, absent) for votes in tally.votes.values())
-    legend = f'<p class="small">{LEGEND}</p>' if shared or present.same or absent.same else ""
+    legend = f'<p class="small">{_(LEGEND)}</p>' if shared or present.same or absent.same else ""
     read = [column.answer.prediction for column in columns if column.answer]
-    scales = f'<p class="small">{OWN_SCALES}</p>' if len(read) > 1 else ""
+    scales = f'<p class="small">{_(OWN_SCALES)}</p>' if len(read) > 1 else ""
     given = (keyphrase for one in read for keyphrase in (*one.present, *one.absent))
     notes = f"{scales}{legend}{filler_note(given)}"
     return f'{notes}<div class="compare-columns" id="compare-columns">{sections}</div>'
@@ -200,7 +205,7 @@ def _column_html(column: Column, present: Tally, absent: Tally, *, counts: bool)
             present = absent = NO_VOTES
         lists = _present_html(answer, present) + _absent_html(column.model, answer, absent)
         if not counts:
-            lists = f"<details><summary>{UNCOUNTED}</summary>{lists}</details>"
+            lists = f"<details><summary>{_(UNCOUNTED)}</summary>{lists}</details>"
         facts = f'<p class="small">{_facts(column.model, answer)}</p>'
         content = _notes_html(column.model, answer, present) + lists + facts
     return f'<section class="compare-column"><h3>{escape(column.model)}</h3>{content}</section>'
@@ -208,7 +213,9 @@ def _column_html(column: Column, present: Tally, absent: Tally, *, counts: bool)
 
 def _notes_html(model: str, answer: PredictionResult, present: Tally) -> str:
     note = note_of(answer)
-    same = f"The same model as {escape(present.same[model])}, counted once." if model in present.same else ""
+    same = ""
+    if model in present.same:
+        same = _("The same model as {model}, counted once.", model=escape(present.same[model]))
     return (f'<p class="small">{same}</p>' if same else "") + (note_html(note) if note else "")
 
 
@@ -222,13 +229,15 @@ def _absent_html(model: str, answer: PredictionResult, tally: Tally) -> str:
     if not items:
         return ""
     if model not in tally.same:
-        return f'<p class="small">Absent</p>{items}'
+        return f'<p class="small">{_("Absent")}</p>{items}'
     same = escape(tally.same[model])
-    return f"<details><summary>Absent: the same list as {same}, counted once</summary>{items}</details>"
+    told = _("Absent: the same list as {model}, counted once", model=same)
+    return f"<details><summary>{told}</summary>{items}</details>"
 
 
 def _facts(model: str, answer: PredictionResult) -> str:
-    read = "" if answer.model == model else f" · read by {escape(answer.model)}"
+    by = _("read by {model}", model=escape(answer.model))
+    read = "" if answer.model == model else f" · {by}"
     return f"{answer.seconds:.2f} s{read}"
 
 
@@ -242,7 +251,9 @@ def _items_html(keyphrases: Sequence[Keyphrase], answer: PredictionResult, tally
 
 
 def _item_html(keyphrase: Keyphrase, votes: int, lists: int) -> str:
-    shared = f'<span class="votes">{votes} of {lists}</span>' if votes > 1 else ""
+    shared = (
+        f'<span class="votes">{_("{votes} of {lists}", votes=votes, lists=lists)}</span>' if votes > 1 else ""
+    )
     told = f"{shared} {filler_word(keyphrase)}"
     kinds = [name for name, holds in (("shared", votes > 1), ("filler", keyphrase.filler)) if holds]
     kind = f' class="{" ".join(kinds)}"' if kinds else ""
@@ -289,13 +300,13 @@ def build_compare_section(handlers: CompareHandlers, fields: QuestionFields) -> 
     """A heading, the models to tick, a button and their columns, under the page's own fields."""
     shelf = handlers.shelf
     ticked = [name for name in shelf.models if name == shelf.default or name in FIRST_TICKED]
-    section_heading("Compare", "compare-heading")
+    section_heading(_("Compare"), "compare-heading")
     with gr.Row(elem_id="compare-controls", elem_classes="controls"):
         with gr.Column(scale=4, min_width=240):
             models = build_model_choice(shelf, ticked, "compare")
-        run = gr.Button("Compare", elem_id="compare-run", scale=0, min_width=140)
+        run = gr.Button(_("Compare"), elem_id="compare-run", scale=0, min_width=140)
     stop_button(handlers.stops, "compare")
-    result = gr.HTML(empty_html(EMPTY), elem_id="compare-result")
+    result = gr.HTML(empty_html(_(EMPTY)), elem_id="compare-result")
     asked = run.click(
         handlers.compare,
         [models, *(field for field in fields.all if field is not fields.model)],

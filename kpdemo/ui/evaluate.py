@@ -42,11 +42,12 @@ from kpdemo.evaluation.runs import (
 )
 from kpdemo.io.documents import read_gold
 from kpdemo.io.files import LINE_SUFFIXES, TABLE_SUFFIXES, plain_name
+from kpdemo.locale import _, mark
 from kpdemo.statistics import harmonic_mean
 from kpdemo.text import shorten
 from kpdemo.types import Document
 from kpdemo.ui.files import KEPT_MINUTES, MOST_FILES, checked_files, in_turn_of_files, own_copies
-from kpdemo.ui.html import count_noun, escape, group_digits
+from kpdemo.ui.html import documents_text, escape, group_digits
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.widgets import (
     CHOOSE_AGAIN,
@@ -70,7 +71,7 @@ MOST_BYTES = 100 * 2**20
 """Of the details of all files; a page that anyone may use does not fill the disk."""
 
 LONGEST_TITLE = 120
-ABOUT = (
+ABOUT = mark(
     "Only documents with present gold keyphrases are listed. Right and wrong refer to the first five "
     "predicted present keyphrases, which F1@5 counts; a right one after these counts as missed, and its rank "
     "is given."
@@ -109,8 +110,8 @@ def documents_html(runs: Sequence[Run], dataset: str, details: Path) -> str:
     names = run_names(runs)
     if len(runs) == 1:
         body = [_document_row_html(lines[place], f1_of(lines[place]), [lines[place]]) for place in chosen[0]]
-        heads = ["F1@5", "Present keyphrases"]
-        return _folded("Documents with the lowest F1@5", heads, body)
+        heads = ["F1@5", _("Present keyphrases")]
+        return _folded(_("Documents with the lowest F1@5"), heads, body)
     parts = []
     for run, places in enumerate(chosen, start=1):
         body = []
@@ -118,8 +119,8 @@ def documents_html(runs: Sequence[Run], dataset: str, details: Path) -> str:
             both = lines[place], lines[run * number + place]
             apart = both[1]["present"]["F1@5"] - both[0]["present"]["F1@5"]
             body.append(_document_row_html(both[0], f"{apart:+.3f}", both, each_with_f1=True))
-        title = f"Documents where {names[run]} differs most from {names[0]}"
-        parts.append(_folded(title, ["Difference", names[0], names[run]], body))
+        title = _("Documents where {other} differs most from {first}", other=names[run], first=names[0])
+        parts.append(_folded(title, [_("Difference"), names[0], names[run]], body))
     return "".join(parts)
 
 
@@ -153,15 +154,15 @@ def _read(details: Path, wanted: Iterable[int]) -> dict[int, Row]:
 
 def _folded(title: str, heads: Sequence[str], rows: Sequence[str]) -> str:
     if not rows:
-        return f'<p class="small">{escape(title)}: none differs in F1@5.</p>'
+        return f'<p class="small">{_("{what}: none differs in F1@5.", what=escape(title))}</p>'
     cells = "".join(
         f'<th scope="col"{_number(place)}>{escape(head)}</th>' for place, head in enumerate(heads)
     )
     return (
         f"<details><summary>{escape(title)}</summary>"
         f'<div class="scrolling" tabindex="0" role="region" aria-label="{escape(title)}">'
-        f'<table class="keyphrases"><thead><tr><th scope="col">Document</th>{cells}</tr></thead>'
-        f'<tbody>{"".join(rows)}</tbody></table></div><p class="small">{ABOUT}</p></details>'
+        f'<table class="keyphrases"><thead><tr><th scope="col">{_("Document")}</th>{cells}</tr></thead>'
+        f'<tbody>{"".join(rows)}</tbody></table></div><p class="small">{_(ABOUT)}</p></details>'
     )
 
 
@@ -186,8 +187,8 @@ def _phrases_html(line: Row) -> str:
     right = [f'<mark class="kp kp-1">{_phrase(one["text"])}</mark>' for one in first if one["correct"]]
     wrong = [_phrase(one["text"]) for one in first if not one["correct"]]
     missed = [_phrase(text) for text in line["missed"]["present"]]
-    missed += [f"{_phrase(one['text'])} (rank {one['rank']})" for one in later]
-    named = {"Right": right, "Wrong": wrong, "Missed": missed}
+    missed += [_("{phrase} (rank {rank})", phrase=_phrase(one["text"]), rank=one["rank"]) for one in later]
+    named = {_("Right"): right, _("Wrong"): wrong, _("Missed"): missed}
     return "".join(_line_html(name, phrases) for name, phrases in named.items() if phrases)
 
 
@@ -203,15 +204,15 @@ Advance = Callable[[int, int], None]
 """Called with how many are done, and of how many."""
 
 MOST_DOCUMENTS = 2_000
-TOO_LARGE = (
+TOO_LARGE = mark(
     "The page cannot keep what was right, wrong and missed in so many documents: use the command line "
     "(python -m kpdemo evaluate --details FILE)."
 )
 MEANINGS = {
-    "F1@5": "F1 of the first five predicted keyphrases",
-    "F1@O": "F1 of as many predicted keyphrases as there are gold ones of that kind",
-    "F1@M": "F1 of all predicted keyphrases",
-    "R@50": "the share of the gold keyphrases that are among the first 50",
+    "F1@5": mark("F1 of the first five predicted keyphrases"),
+    "F1@O": mark("F1 of as many predicted keyphrases as there are gold ones of that kind"),
+    "F1@M": mark("F1 of all predicted keyphrases"),
+    "R@50": mark("the share of the gold keyphrases that are among the first 50"),
 }
 """Of the figures that a sentence under the tables explains."""
 
@@ -258,9 +259,13 @@ def measure_uploads(
         documents = read_gold(gold)
         if len(documents) > MOST_DOCUMENTS:
             raise InputError(
-                f"{gold} has {count_noun(len(documents), 'document')}, and the page measures at most "
-                f"{group_digits(MOST_DOCUMENTS)}: give fewer, or use the command line (python -m kpdemo "
-                "evaluate)."
+                _(
+                    "{file} has {documents}, and the page measures at most {most}: give fewer, or use the "
+                    "command line (python -m kpdemo evaluate).",
+                    file=gold,
+                    documents=documents_text(len(documents)),
+                    most=group_digits(MOST_DOCUMENTS),
+                )
             )
         before_document = _counting(measuring, len(documents) * len(predictions))
         name = plain_name(gold)
@@ -314,7 +319,7 @@ def evaluation_html(evaluation: Evaluation) -> str:
     """A table for each convention (the style sheet shows the chosen one), and what was missing."""
     name, report = evaluation.dataset, evaluation.files[0].report
     number = report.datasets[name].documents
-    measured = f"Measured on {count_noun(number, 'document')} of {escape(name)}."
+    measured = _("Measured on {documents} of {file}.", documents=documents_text(number), file=escape(name))
     parts = [f'<p id="evaluate-summary">{measured}</p>']
     if ids := report.without_gold.get(name):
         parts.append(note_html(without_gold_message(name, ids, number), role="status"))
@@ -323,15 +328,29 @@ def evaluation_html(evaluation: Evaluation) -> str:
     parts += [note_html(said, role="status") for said in told if said]
     parts += [_convention_html(evaluation, convention) for convention in CAPTIONS]
     shown = {name for _, names in groups_of(report.datasets[name]) for name in names}
-    meanings = "; ".join(f"{of} is {meaning}" for of, meaning in MEANINGS.items() if of in shown)
+    meanings = "; ".join(
+        _("{figure} is {meaning}", figure=of, meaning=_(meaning))
+        for of, meaning in MEANINGS.items()
+        if of in shown
+    )
     notes = [interval_note(report.datasets), f"{meanings}.", POOLED_NOTE]
     parts += [f'<p class="small">{escape(text)}</p>' for text in notes]
     parts.append(
         documents_html(evaluation.files, name, evaluation.details)
         if evaluation.details
-        else note_html(TOO_LARGE, role="status")
+        else note_html(_(TOO_LARGE), role="status")
     )
     return "".join(parts)
+
+
+def _limits_text() -> str:
+    return _(
+        "At most {documents} documents and {files} predictions files; the command line has no limit. Uploads "
+        "and figures are deleted after {minutes} minutes.",
+        documents=group_digits(MOST_DOCUMENTS),
+        files=MOST_FILES,
+        minutes=KEPT_MINUTES,
+    )
 
 
 def _missing_html(file: MeasuredFile) -> str:
@@ -347,14 +366,15 @@ def _convention_html(evaluation: Evaluation, convention: Convention) -> str:
     ]
     caption = f"{name}, {WITHOUT_GOLD[convention]}"
     about = note_under(files[0].report.datasets[name], convention), caption_of_f1(convention)
+    last = f'<th scope="col" class="number first">{_("Documents")}</th>'
     parts = [
-        _table_html(caption, groups, rows, '<th scope="col" class="number first">Documents</th>'),
+        _table_html(caption, groups, rows, last),
         f'<p class="small">{_sentence_html(" ".join(filter(None, about)))}</p>',
     ]
     if len(files) > 1:
         parts += [
             _table_html(
-                f"Differences from the first: {caption}",
+                _("Differences from the first: {caption}", caption=caption),
                 groups,
                 differences_of_runs(files, name, convention),
             ),
@@ -371,7 +391,7 @@ def _table_html(
     return (
         f'<div class="scrolling" tabindex="0" role="region" aria-label="{escape(caption)}">'
         f'<table class="keyphrases"><caption>{escape(caption)}</caption>'
-        f'<thead><tr><th scope="col">Model or file</th>{heads}{last_head}</tr></thead>'
+        f'<thead><tr><th scope="col">{_("Model or file")}</th>{heads}{last_head}</tr></thead>'
         f"<tbody>{''.join(_row_html(label, cells, firsts) for label, cells in rows)}</tbody></table></div>"
     )
 
@@ -383,7 +403,11 @@ def _head_html(group: str, name: str, names: Sequence[str]) -> str:
 
 
 def _meaning(name: str) -> str:
-    return MEANINGS.get(name) or f"F1 of the predicted keyphrases up to rank {name.removeprefix('F1@')}"
+    return (
+        _(MEANINGS[name])
+        if name in MEANINGS
+        else _("F1 of the predicted keyphrases up to rank {rank}", rank=name.removeprefix("F1@"))
+    )
 
 
 def _row_html(label: str, cells: Sequence[Sequence[str]], firsts: Collection[int]) -> str:
@@ -404,31 +428,44 @@ def _sentence_html(text: str) -> str:
     return re.sub(f"{escape('`')}(\\w+){escape('`')}", r"<code>\1</code>", escape(text))
 
 
-EMPTY = "No figures yet. Choose a gold file and predictions files, then press Evaluate."
-HELP = (
-    "<p>A gold file is JSON Lines, CSV, TSV or XLSX, one document per line with its <code>keyphrases</code>, "
-    "separated by semicolons in CSV and TSV. To predict these documents, use <em>Download predictions</em> "
-    "on the tab Files, or <code>python -m kpdemo predict --input GOLD --output FILE</code>. Predictions of "
-    'another system are lines of <code>{"id": …, "keyphrases": […]}</code>, best first.</p>'
+EMPTY = mark("No figures yet. Choose a gold file and predictions files, then press Evaluate.")
+HELP = mark(
+    "A gold file is JSON Lines, CSV, TSV or XLSX, one document per line with its {keyphrases}, separated by "
+    "semicolons in CSV and TSV. To predict these documents, use {download} on the tab Files, or {command}. "
+    "Predictions of another system are lines of {line}, best first."
 )
-STOPPED = "Stopped before everything was measured: press Evaluate to start again."
+
+
+def help_html() -> str:
+    """What the files hold."""
+    told = _(
+        HELP,
+        keyphrases="<code>keyphrases</code>",
+        download=f"<em>{_('Download predictions')}</em>",
+        command="<code>python -m kpdemo predict --input GOLD --output FILE</code>",
+        line='<code>{"id": …, "keyphrases": […]}</code>',
+    )
+    return f"<p>{told}</p>"
+
+
+STOPPED = mark("Stopped before everything was measured: press Evaluate to start again.")
 OUTPUT_NAME = "figures.jsonl"
 DETAILS_NAME = "details.jsonl"
 MADE_BY = "The page Evaluate of kpdemo"
-AT = "Also F1 at"
+AT = mark("Also F1 at")
 MOST_FURTHER = 10
 """Cuts; each is a column for present and one for absent keyphrases."""
 SHOWN_EVERY = 10
 """Documents, between two looks of the reader at the progress."""
 
 CONVENTIONS: list[tuple[str, Convention]] = [
-    ("left out: skip_empty", "skip_empty"),
-    ("count as zero: count_empty", "count_empty"),
+    (mark("left out: skip_empty"), "skip_empty"),
+    (mark("count as zero: count_empty"), "count_empty"),
 ]
 DOWNLOADS = {
-    "download": "Download JSON",
-    "details": "Download each document",
-    **{f"latex-{convention}": "Download LaTeX" for _, convention in CONVENTIONS},
+    "download": mark("Download JSON"),
+    "details": mark("Download each document"),
+    **{f"latex-{convention}": mark("Download LaTeX") for _name, convention in CONVENTIONS},
 }
 """Their buttons, as `evaluate-NAME`; the style sheet shows only those of the chosen convention."""
 
@@ -452,7 +489,7 @@ class EvaluateHandlers:
         """
         with (
             shown_to_user(KpdemoError),
-            self.stops.begun(page_of(request), STOPPED) as stop,
+            self.stops.begun(page_of(request), _(STOPPED)) as stop,
             TemporaryDirectory(prefix="kpdemo-") as folder,
         ):
             cuts = _cuts_of(at)
@@ -501,9 +538,9 @@ def figures_latex(evaluation: Evaluation, convention: Convention) -> str:
 def _chosen(gold: str | None, predictions: list[str] | None) -> list[Path]:
     """The gold file, then those of predictions."""
     if not gold:
-        raise InputError("No gold file is chosen: choose the documents with their keyphrases.")
+        raise InputError(_("No gold file is chosen: choose the documents with their keyphrases."))
     if not predictions:
-        raise InputError("No predictions file is chosen: choose one, or make it on the tab Files.")
+        raise InputError(_("No predictions file is chosen: choose one, or make it on the tab Files."))
     return _check_kinds(gold, predictions)
 
 
@@ -514,19 +551,24 @@ def _cuts_of(at: str | None) -> tuple[Cut, ...]:
     try:
         cuts = with_further(read_cuts(at))
     except InputError as error:
-        raise InputError(f"{AT} {error}") from None
+        raise InputError(f"{_(AT)} {error}") from None
     if (further := len(cuts) - len(CUTS)) > MOST_FURTHER:
         raise InputError(
-            f"{AT} {further} numbers: the page measures at most {MOST_FURTHER} besides 5 and M; give fewer, "
-            "or use the command line (python -m kpdemo evaluate --at)."
+            _(
+                "{field} {number} numbers: the page measures at most {most} besides 5 and M; give fewer, or "
+                "use the command line (python -m kpdemo evaluate --at).",
+                field=_(AT),
+                number=further,
+                most=MOST_FURTHER,
+            )
         )
     return cuts
 
 
 def _check_kinds(gold: str | None, predictions: list[str] | None) -> list[Path]:
     kinds = (*LINE_SUFFIXES, *TABLE_SUFFIXES)
-    golds = checked_files([gold], suffixes=kinds, advice="JSON Lines with keyphrases") if gold else []
-    advice = "the download of Files"
+    golds = checked_files([gold], suffixes=kinds, advice=mark("JSON Lines with keyphrases")) if gold else []
+    advice = mark("the download of Files")
     return golds + (checked_files(predictions, suffixes=LINE_SUFFIXES, advice=advice) if predictions else [])
 
 
@@ -541,38 +583,41 @@ def _until(
     def measuring(done: int, total: int) -> None:
         stop.check()
         if done % SHOWN_EVERY == 0:
-            progress((done, total), desc="Measuring", unit="documents")
+            progress((done, total), desc=_("Measuring"), unit=_("documents"))
 
     def comparing(done: int, total: int) -> None:
         stop.check()
-        progress((done, total), desc="Comparing", unit="files")
+        progress((done, total), desc=_("Comparing"), unit=_("files"))
 
     return measure_uploads(gold, files, details, measuring, comparing, cuts)
 
 
 def build_evaluate_tab(handlers: EvaluateHandlers) -> None:
     """Upload gold and predictions, evaluate, compare the rows by one convention or the other, download."""
-    section_heading("Measure predictions against gold keyphrases", "evaluate-heading")
-    gr.HTML(HELP, elem_id="evaluate-help")
+    section_heading(_("Measure predictions against gold keyphrases"), "evaluate-heading")
+    gr.HTML(help_html(), elem_id="evaluate-help")
     with gr.Row(elem_classes="columns"):
         with gr.Column(scale=4, min_width=320):
-            gold = gr.File(label="Gold file", height=140, elem_id="evaluate-gold")
+            gold = gr.File(label=_("Gold file"), height=140, elem_id="evaluate-gold")
             predictions = gr.File(
-                label="Predictions files", file_count="multiple", height=140, elem_id="evaluate-predictions"
+                label=_("Predictions files"),
+                file_count="multiple",
+                height=140,
+                elem_id="evaluate-predictions",
             )
-            with gr.Accordion("More figures", open=False, elem_id="evaluate-more"):
+            with gr.Accordion(_("More figures"), open=False, elem_id="evaluate-more"):
                 at = gr.Textbox(
-                    label=AT,
-                    info="How many predicted keyphrases to measure besides 5 and all; O: as many as gold.",
-                    placeholder="such as 10, 15, O",
+                    label=_(AT),
+                    info=_("How many predicted keyphrases to measure besides 5 and all; O: as many as gold."),
+                    placeholder=_("such as 10, 15, O"),
                     max_lines=1,
                     elem_id="evaluate-at",
                 )
-            run = gr.Button("Evaluate", variant="primary", elem_id="evaluate-run")
+            run = gr.Button(_("Evaluate"), variant="primary", elem_id="evaluate-run")
             with gr.Row(elem_id="evaluate-downloads"):
                 downloads = [
                     gr.DownloadButton(
-                        label,
+                        _(label),
                         interactive=False,
                         size="md",
                         elem_id=f"evaluate-{name}",
@@ -581,22 +626,19 @@ def build_evaluate_tab(handlers: EvaluateHandlers) -> None:
                     for name, label in DOWNLOADS.items()
                 ]
             gr.HTML(
-                f'<p class="small">At most {group_digits(MOST_DOCUMENTS)} documents and {MOST_FILES} '
-                "predictions "
-                "files; the command line has no limit. Uploads and figures are deleted after "
-                f"{KEPT_MINUTES} minutes.</p>",
+                f'<p class="small">{escape(_limits_text())}</p>',
                 elem_id="evaluate-limits",
             )
         with gr.Column(scale=7, min_width=320):
             gr.Radio(
-                CONVENTIONS,
+                [(_(name), convention) for name, convention in CONVENTIONS],
                 value="skip_empty",
-                label="Documents without present, or absent, gold keyphrases",
+                label=_("Documents without present, or absent, gold keyphrases"),
                 interactive=True,  # no event asks for it: the style sheet shows its table
                 elem_id="evaluate-convention",
             )
             stop_button(handlers.stops, "evaluate")
-            result = gr.HTML(empty_html(EMPTY), elem_id="evaluate-result")
+            result = gr.HTML(empty_html(_(EMPTY)), elem_id="evaluate-result")
     asked = gr.on(
         [run.click, at.submit],
         handlers.evaluate_files,

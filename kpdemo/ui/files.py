@@ -23,10 +23,18 @@ from kpdemo.io.documents import ID_COLUMN, BatchInput, count_documents, read_fil
 from kpdemo.io.files import DOCUMENT_SUFFIXES, is_whole
 from kpdemo.io.predictions import table_text, write_predictions_table
 from kpdemo.io.tables import LineError, escape_formula
+from kpdemo.locale import _, mark, ngettext
 from kpdemo.routing import foreign_notes
 from kpdemo.text import phrase_key
 from kpdemo.types import Keyphrase, PredictionOptions, Predictor, languages_of
-from kpdemo.ui.html import count_noun, escape, filler_note, filler_word, group_digits
+from kpdemo.ui.html import (
+    documents_text,
+    escape,
+    filler_note,
+    filler_word,
+    group_digits,
+    lines_and_files_text,
+)
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.requests import read_options
 from kpdemo.ui.results import chip_html, keeper, passage_list_html
@@ -56,7 +64,7 @@ KEPT_MINUTES = 10
 DELETED_SECONDS = (60, KEPT_MINUTES * 60)
 """For Gradio: how often it looks, and the age at which it deletes."""
 
-PDF_ADVICE = "a PDF of it"
+PDF_ADVICE = mark("a PDF of it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +156,14 @@ def check_kind(path: Path, *, suffixes: Sequence[str] = DOCUMENT_SUFFIXES, advic
     """
     if path.suffix.lower() not in suffixes:
         kinds = ", ".join(suffixes)
-        raise InputError(f"{path.name} cannot be read here: use one of {kinds}, such as {advice}.")
+        raise InputError(
+            _(
+                "{file} cannot be read here: use one of {kinds}, such as {advice}.",
+                file=path.name,
+                kinds=kinds,
+                advice=_(advice),
+            )
+        )
 
 
 def own_copies(files: Sequence[Path], folder: Path) -> list[Path]:
@@ -163,9 +178,11 @@ def own_copies(files: Sequence[Path], folder: Path) -> list[Path]:
 def _chosen_files(paths: Sequence[str] | None) -> list[Path]:
     files = [Path(path) for path in paths or []]
     if not files:
-        raise InputError("No file is chosen: choose one or drop it on the box.")
+        raise InputError(_("No file is chosen: choose one or drop it on the box."))
     if len(files) > MOST_FILES:
-        raise InputError(f"There are {len(files)} files: give at most {MOST_FILES} at a time.")
+        raise InputError(
+            _("There are {number} files: give at most {most} at a time.", number=len(files), most=MOST_FILES)
+        )
     return files
 
 
@@ -175,7 +192,11 @@ def _own_copy(path: Path, copy: Path) -> Path:
         shutil.copyfile(path, copy)
     except FileNotFoundError:
         raise InputError(
-            f"{path.name} is gone: uploads are deleted after {KEPT_MINUTES} minutes, so choose it again."
+            _(
+                "{file} is gone: uploads are deleted after {minutes} minutes, so choose it again.",
+                file=path.name,
+                minutes=KEPT_MINUTES,
+            )
         ) from None
     return copy
 
@@ -241,7 +262,7 @@ def in_turn_of_files(shelf: ModelShelf, stop: Stop, progress: gr.Progress) -> It
         StoppedError: by `stop`, while others' were.
     """
     if shelf.turn_of_files.locked():
-        progress((0, 1), desc="Other files are read first")
+        progress((0, 1), desc=_("Other files are read first"))
     with stop.turn(shelf.turn_of_files):
         yield
 
@@ -312,8 +333,8 @@ def _predict_upload(
     def advance(now: BatchSummary) -> None:
         nonlocal counts
         counts = now
-        unit = "documents" if report.total > 1 else "document"
-        progress((before.seen + now.seen, max(report.total, 1)), desc="Reading", unit=unit)
+        unit = _("documents") if report.total > 1 else _("document")
+        progress((before.seen + now.seen, max(report.total, 1)), desc=_("Reading"), unit=unit)
 
     def tell_unnamed(where: str) -> None:
         report.unnamed = report.unnamed or unnamed_note(
@@ -362,11 +383,11 @@ def _add_problem(report: FileReport, path: Path, message: str) -> None:
         report.problems.append(named if path.name in named else f"{path.name}: {named}")
 
 
-EMPTY = "No keyphrases yet. Choose files, then press Find keyphrases."
-OLD = "Options have changed since: press Find keyphrases."
-STOPPED_EARLY = "Stopped before any document was read: press Find keyphrases to start again."
+EMPTY = mark("No keyphrases yet. Choose files, then press Find keyphrases.")
+OLD = mark("Options have changed since: press Find keyphrases.")
+STOPPED_EARLY = mark("Stopped before any document was read: press Find keyphrases to start again.")
 
-RENAMED = (
+RENAMED = mark(
     "Some files have the same name, or some documents the same id: the later ones end in -2, -3 and so on, "
     "here and in the download."
 )
@@ -374,6 +395,13 @@ RENAMED = (
 ARRIVE = "async (...options) => (await kpdemo).files.arrive(...options)"
 OUTDATE = "async (...options) => (await kpdemo).files.outdate(...options)"
 SHOWN_ABSENT = 5
+DELETED = mark("Uploads and predictions are deleted after {minutes} minutes.")
+HELP = mark(
+    "A text, Markdown, PDF, Word (DOCX), OpenDocument (ODT), RTF, HTML, EPUB or LaTeX file is one document. "
+    "JSON Lines, CSV, TSV and XLSX have one document per line, with {title} and {abstract} (or {text}), and "
+    "{id} if there are ids. BibTeX, RIS and the XML of PubMed or JATS have records with abstracts. A "
+    "ZIP file may hold any of these."
+)
 OUTPUT_NAME = "predictions.jsonl"
 
 
@@ -396,7 +424,7 @@ class FilesHandlers:
         """A table of the first predictions, and all of them in two files."""
         with (
             shown_to_user(KpdemoError),
-            self.stops.begun(page_of(request), STOPPED_EARLY) as stop,
+            self.stops.begun(page_of(request), _(STOPPED_EARLY)) as stop,
             TemporaryDirectory(prefix="kpdemo-") as folder,
         ):
             options = read_options(count, threshold, language, *further)
@@ -408,7 +436,7 @@ class FilesHandlers:
                 report = predict_uploads(reader, uploads, output, progress, read, options)
             if not report.summary.done:
                 if report.stopped:
-                    raise StoppedError(STOPPED_EARLY)
+                    raise StoppedError(_(STOPPED_EARLY))
                 raise InputError(nothing_read(report.problems, report.summary.failed))
             given = [
                 gr.update(value=str(path), interactive=True) for path in (output, output.with_suffix(".csv"))
@@ -422,8 +450,8 @@ class FilesHandlers:
         except InputError as error:
             return refusal_html(str(error))
         if paths and refused:
-            others = " The other files can be predicted." if len(refused) < len(paths) else ""
-            return refusal_html(" ".join(refused) + others)
+            others = [_("The other files can be predicted.")] if len(refused) < len(paths) else []
+            return refusal_html(" ".join([*refused, *others]))
         unchanged: dict[str, Any] = gr.skip()
         return unchanged
 
@@ -431,24 +459,26 @@ class FilesHandlers:
 def nothing_read(problems: Sequence[str], failed: int) -> str:
     """Why there is no document that could be used."""
     if not problems:
-        return "There is no document in the files."
-    others = f" {group_digits(failed - 1)} more could not be used either." if failed > 1 else ""
-    return problems[0] + others
+        return _("There is no document in the files.")
+    if failed < 2:
+        return problems[0]
+    others = _("{number} more could not be used either.", number=group_digits(failed - 1))
+    return f"{problems[0]} {others}"
 
 
 def report_html(report: FileReport) -> str:
     """How many documents were read, the first predictions, and what could not be used."""
     done, failed = report.summary.done, report.summary.failed
-    parts = [f'<p id="files-summary">{count_noun(done, "document")} predicted.</p>']
+    parts = [f'<p id="files-summary">{_("{documents} predicted.", documents=documents_text(done))}</p>']
     if report.stopped:
         parts.insert(0, note_html(_stopped_text(report), role="alert"))
     if failed:
         parts.append(_problems_html(report.problems, failed, report.failed_files))
     if done > len(report.rows):
-        shown = f"The first {len(report.rows)} are shown; the download has all of them."
+        shown = _("The first {number} are shown; the download has all of them.", number=len(report.rows))
         parts.append(f'<p class="small">{shown}</p>')
     if report.renamed:
-        parts.append(f'<p class="small" id="files-renamed">{RENAMED}</p>')
+        parts.append(f'<p class="small" id="files-renamed">{_(RENAMED)}</p>')
     notes = [report.unnamed] if report.unnamed else []
     parts += [note_html(note, role="status") for note in [*notes, *report.warnings, *report.foreign]]
     parts += [_shared_html(report.shared, done), _filter_html(report.rows), _table_html(report.rows)]
@@ -462,19 +492,22 @@ def _shared_html(shared: SharedKeyphrases, done: int) -> str:
     """What several documents have in common; pressing one shows its documents only, by files.js."""
     common = shared.most_common()
     if not common:
-        return "" if done < 2 else '<p class="small">No two documents have a keyphrase in common.</p>'
+        return "" if done < 2 else f'<p class="small">{_("No two documents have a keyphrase in common.")}</p>'
     items = [
         f'<li><button type="button" class="keep" data-filter="{escape(phrase)}" dir="auto">{escape(phrase)}'
         f'</button><span class="bar" aria-hidden="true"><span style="width:{round(100 * count / done)}%">'
-        f"</span></span>{count_noun(count, 'document')}</li>"
+        f"</span></span>{documents_text(count)}</li>"
         for phrase, count in common[:MOST_SHARED]
     ]
     rest = items[SHOWN_SHARED:]
-    more = f"<details><summary>{len(rest)} more</summary><ol>{''.join(rest)}</ol></details>" if rest else ""
+    told = _("{number} more", number=len(rest))
+    more = f"<details><summary>{told}</summary><ol>{''.join(rest)}</ol></details>" if rest else ""
     table = table_text(("keyphrase", "documents"), [(escape_formula(text), count) for text, count in common])
-    keep = keeper("files-shared-csv", "Download counts (CSV)", table, "keyphrases-in-common.csv", "text/csv")
+    keep = keeper(
+        "files-shared-csv", _("Download counts (CSV)"), table, "keyphrases-in-common.csv", "text/csv"
+    )
     return (
-        f'<section id="files-shared"><h3>In common</h3><ol>{"".join(items[:SHOWN_SHARED])}</ol>{more}'
+        f'<section id="files-shared"><h3>{_("In common")}</h3><ol>{"".join(items[:SHOWN_SHARED])}</ol>{more}'
         f'<p class="actions">{keep}</p></section>'
     )
 
@@ -486,7 +519,7 @@ def _filter_html(rows: Sequence[dict[str, Any]]) -> str:
     if len(rows) < 2:
         return ""
     return (
-        '<p id="files-filter"><label>Only documents with the keyphrase '
+        f'<p id="files-filter"><label>{_("Only documents with the keyphrase")} '
         '<input type="search" dir="auto" autocomplete="off"></label> '
         '<output class="small" aria-live="polite"></output></p>'
     )
@@ -494,18 +527,20 @@ def _filter_html(rows: Sequence[dict[str, Any]]) -> str:
 
 def _stopped_text(report: FileReport) -> str:
     done, left = report.summary.done, report.total - report.summary.seen
-    kept = "it is" if done == 1 else "they are"
-    return (
-        f"Stopped: {group_digits(done)} of {count_noun(report.total, 'document')} "
-        f"{'is' if done == 1 else 'are'} "
-        f"predicted, and {kept} in the download; {group_digits(left)} {'was' if left == 1 else 'were'} not "
-        "read."
+    predicted = ngettext(
+        "Stopped: {count} of {documents} is predicted, and it is in the download;",
+        "Stopped: {count} of {documents} are predicted, and they are in the download;",
+        done,
+        count=group_digits(done),
+        documents=documents_text(report.total),
     )
+    unread = ngettext("{count} was not read.", "{count} were not read.", left, count=group_digits(left))
+    return f"{predicted} {unread}"
 
 
 def _table_html(rows: Sequence[dict[str, Any]]) -> str:
     several = len({row["file"] for row in rows}) > 1
-    names = (*(("File",) if several else ()), "Document", "Keyphrases")
+    names = (*((_("File"),) if several else ()), _("Document"), _("Keyphrases"))
     heads = "".join(f'<th scope="col">{name}</th>' for name in names)
     lines = []
     shown: list[Keyphrase] = []
@@ -518,51 +553,52 @@ def _table_html(rows: Sequence[dict[str, Any]]) -> str:
         held = escape("\n".join(one.text.lower() for one in (*present, *absent)))
         lines.append(f'<tr data-keyphrases="{held}">{file}{document}<td dir="auto">{phrases}</td></tr>')
     return (
-        '<table class="keyphrases" id="files-table"><caption>Keyphrases, best first</caption>'
+        '<table class="keyphrases" id="files-table"><caption>'
+        f"{_('Keyphrases, best first')}</caption>"
         f"<thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>{filler_note(shown)}"
     )
 
 
 def build_files_tab(handlers: FilesHandlers) -> gr.File:
     """Upload, choose a model, predict, look at the first rows, download; returns the uploads."""
-    section_heading("Keyphrases of whole files", "files-heading")
+    section_heading(_("Keyphrases of whole files"), "files-heading")
     gr.HTML(
-        "<p>A text, Markdown, PDF, Word (DOCX), OpenDocument (ODT), RTF, HTML, EPUB or LaTeX file is one "
-        "document. JSON Lines, CSV, TSV and XLSX have one document per line, with <code>title</code> and "
-        "<code>abstract</code> (or <code>text</code>), and <code>id</code> if there are ids. BibTeX, RIS and "
-        "the XML of PubMed or JATS have records with abstracts. A ZIP file may hold any of these.</p>",
+        f"<p>{_(HELP, **{name: f'<code>{name}</code>' for name in ('title', 'abstract', 'text', 'id')})}</p>",
         elem_id="files-help",
     )
     with gr.Row(elem_classes="columns"):
         with gr.Column(scale=5, min_width=320):
             upload = gr.File(
-                label="Files",
+                label=_("Files"),
                 file_count="multiple",
                 height=200,
                 elem_id="files-upload",
             )
-            run = gr.Button("Find keyphrases", variant="primary", elem_id="files-run")
-            with gr.Accordion("Options", open=False, elem_id="files-options"):
+            run = gr.Button(_("Find keyphrases"), variant="primary", elem_id="files-run")
+            with gr.Accordion(_("Options"), open=False, elem_id="files-options"):
                 options = option_fields("files")
                 model = gr.Dropdown(
                     handlers.shelf.choices,
                     value=handlers.shelf.default,
-                    label="Model",
+                    label=_("Model"),
                     elem_id="files-model",
                 )
             with gr.Row(elem_id="files-downloads"):
                 downloads = [
-                    gr.DownloadButton(f"Download {label}", interactive=False, elem_id=elem_id)
-                    for label, elem_id in (("predictions", "files-download"), ("CSV", "files-csv"))
+                    gr.DownloadButton(_(label), interactive=False, elem_id=elem_id)
+                    for label, elem_id in (
+                        (mark("Download predictions"), "files-download"),
+                        (mark("Download CSV"), "files-csv"),
+                    )
                 ]
             gr.HTML(
-                f'<p class="small">Uploads and predictions are deleted after {KEPT_MINUTES} minutes.</p>',
+                f'<p class="small">{_(DELETED, minutes=KEPT_MINUTES)}</p>',
                 elem_id="files-kept",
             )
         with gr.Column(scale=6, min_width=320):
-            gr.HTML(note_html(OLD, role="status"), elem_id="files-old")
+            gr.HTML(note_html(_(OLD), role="status"), elem_id="files-old")
             stop_button(handlers.stops, "files")
-            result = gr.HTML(empty_html(EMPTY), elem_id="files-result")
+            result = gr.HTML(empty_html(_(EMPTY)), elem_id="files-result")
     read = [model, *options.all]
     asked = run.click(
         handlers.predict_files,
@@ -587,12 +623,13 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
 
 def _problems_html(problems: Sequence[str], failed: int, files: int) -> str:
     items = "".join(f"<li>{escape(problem)}</li>" for problem in problems)
-    more = f"<p>And {failed - len(problems)} more.</p>" if failed > len(problems) else ""
-    kinds = ((failed - files, "line"), (files, "file"))
-    told = " and ".join(count_noun(count, kind) for count, kind in kinds if count)
+    more = (
+        f"<p>{_('And {number} more.', number=failed - len(problems))}</p>" if failed > len(problems) else ""
+    )
+    told = lines_and_files_text(failed - files, files)
     return (
         '<div class="note" role="alert" id="files-problems">'
-        f"<p>{told} could not be used:</p><ul>{items}</ul>{more}</div>"
+        f"<p>{_('{what} could not be used:', what=told)}</p><ul>{items}</ul>{more}</div>"
     )
 
 
@@ -607,8 +644,8 @@ def _phrases_html(present: Sequence[Keyphrase], absent: Sequence[Keyphrase]) -> 
     if not chips:
         return line
     more = len(absent) - SHOWN_ABSENT
-    rest = f"<span>and {more} more</span>" if more > 0 else ""
-    return f'{line}<div class="chips"><span>Not in the text</span>{chips}{rest}</div>'
+    rest = f"<span>{_('and {number} more', number=more)}</span>" if more > 0 else ""
+    return f'{line}<div class="chips"><span>{_("Not in the text")}</span>{chips}{rest}</div>'
 
 
 def _phrase_html(keyphrase: Keyphrase, shown: str) -> str:

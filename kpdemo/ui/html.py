@@ -15,6 +15,8 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
 from kpdemo.boilerplate import Kind, LeftOut
+from kpdemo.locale import _, ngettext
+from kpdemo.locale import mark as mark_message
 from kpdemo.selection import page_score, short_score
 from kpdemo.types import Keyphrase, Span
 
@@ -31,10 +33,24 @@ def count_noun(number: int, singular: str, plural: str = "") -> str:
     return f"{group_digits(number)} {singular if number == 1 else plural or f'{singular}s'}"
 
 
+def documents_text(number: int) -> str:
+    """1 document, 2 documents."""
+    return ngettext("{count} document", "{count} documents", number, count=group_digits(number))
+
+
+def lines_and_files_text(lines: int, files: int) -> str:
+    """2 lines and 1 file; empty for none."""
+    parts = [
+        *([ngettext("{count} line", "{count} lines", lines, count=group_digits(lines))] if lines else []),
+        *([ngettext("{count} file", "{count} files", files, count=group_digits(files))] if files else []),
+    ]
+    return _(" and ").join(parts)
+
+
 def join_names(names: Sequence[str]) -> str:
     """One, "one and two", or "one, two and three"."""
     *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
+    return f"{', '.join(others)}{_(' and ')}{last}" if others else last
 
 
 LEAST_SHOWN = 0.01
@@ -49,19 +65,21 @@ def score_html(score: float) -> str:
     return f'<span class="score">{bar}{short_score(score)}</span>'
 
 
-FILLER = "too unlikely by the model's own rule; it makes up the number"
+FILLER = mark_message("too unlikely by the model's own rule; it makes up the number")
 
 
 def filler_note(keyphrases: Iterable[Keyphrase]) -> str:
     """What a filler is, where there is one."""
     if not any(keyphrase.filler for keyphrase in keyphrases):
         return ""
-    return f'<p class="small">Less likely: {FILLER}.</p>'
+    return f'<p class="small">{_("Less likely: {meaning}.", meaning=_(FILLER))}</p>'
 
 
 def filler_word(keyphrase: Keyphrase) -> str:
     """The words that mark a filler, with their meaning; empty for any other keyphrase."""
-    return f'<span class="filler-word" title="{FILLER}">less likely</span>' if keyphrase.filler else ""
+    return (
+        f'<span class="filler-word" title="{_(FILLER)}">{_("less likely")}</span>' if keyphrase.filler else ""
+    )
 
 
 PART = 5_000
@@ -102,7 +120,7 @@ def layout(keyphrases: Iterable[Keyphrase]) -> list[Mark]:
     labels: dict[Span, list[str]] = {}
     sure: set[Span] = set()
     for keyphrase in keyphrases:
-        word = " · less likely" if keyphrase.filler else ""
+        word = f" · {_('less likely')}" if keyphrase.filler else ""
         for span in keyphrase.spans:
             labels.setdefault(span, []).append(f"{keyphrase.text} · {page_score(keyphrase.score)}{word}")
         sure.update(() if keyphrase.filler else keyphrase.spans)
@@ -151,7 +169,10 @@ def marked_html(text: str, keyphrases: Sequence[Keyphrase], left_out: Sequence[L
     return "".join(parts)
 
 
-LEFT_OUT = {Kind.REFERENCES: "References", Kind.ACKNOWLEDGEMENTS: "Acknowledgements"}
+LEFT_OUT = {
+    Kind.REFERENCES: mark_message("References"),
+    Kind.ACKNOWLEDGEMENTS: mark_message("Acknowledgements"),
+}
 
 
 def _tags_between(text: str, marks: Sequence[Mark], left_out: Sequence[LeftOut]) -> dict[int, str]:
@@ -169,9 +190,16 @@ def _tags_between(text: str, marks: Sequence[Mark], left_out: Sequence[LeftOut])
     tags: dict[int, str] = {}
     kept = [piece for piece in left_out if not is_marked(piece.start, piece.end)]
     for piece in kept:
-        opened, closed = '<span class="left-out" title="left out">', "</span>"
+        opened, closed = f'<span class="left-out" title="{_("left out")}">', "</span>"
         if name := LEFT_OUT.get(piece.kind):
-            told = f"{name}, left out: {count_noun(piece.end - piece.start, 'character')}"
+            length = piece.end - piece.start
+            told = ngettext(
+                "{name}, left out: {count} character",
+                "{name}, left out: {count} characters",
+                length,
+                name=_(name),
+                count=group_digits(length),
+            )
             opened, closed = f'<details class="left-out"><summary dir="ltr">{told}</summary>', "</details>"
         tags[piece.start] = tags.get(piece.start, "") + opened
         tags[piece.end] = closed

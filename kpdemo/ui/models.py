@@ -26,6 +26,7 @@ from kpdemo.errors import (
 from kpdemo.file_process import FileProcesses
 from kpdemo.languages import identify
 from kpdemo.lines import with_title_line
+from kpdemo.locale import _
 from kpdemo.predictors import model_folder
 from kpdemo.routing import DEFAULT_MODEL, model_for
 from kpdemo.selection import RANKED, can_choose, choose
@@ -229,7 +230,7 @@ class ModelShelf:
     @property
     def choices(self) -> list[tuple[str, str]]:
         """What a list of models shows, and the name that it stands for."""
-        return [(f"{name} – {line}", name) for name, line in self.models.items()]
+        return [(f"{name} – {_(line)}", name) for name, line in self.models.items()]
 
     @property
     def state(self) -> str:
@@ -361,7 +362,9 @@ class ModelShelf:
         if name not in self.models:
             known = ", ".join(self.models)
             named = shorten(name, LONGEST_SHOWN)
-            raise ModelLoadError(f"There is no model “{named}”: choose one of {known}.")
+            raise ModelLoadError(
+                _("There is no model “{model}”: choose one of {known}.", model=named, known=known)
+            )
 
     def card(self, name: str) -> str:
         """What a model is, in Markdown; it need not be loaded for that.
@@ -409,8 +412,11 @@ class ModelShelf:
             return
         if not self._long_turns.acquire(blocking=False):
             raise BusyError(
-                f"{MOST_LONG} other long texts are being read or are waiting: try again in a minute, or use "
-                "the command line (python -m kpdemo predict)."
+                _(
+                    "{number} other long texts are being read or are waiting: try again in a minute, or use "
+                    "the command line (python -m kpdemo predict).",
+                    number=MOST_LONG,
+                )
             )
         try:
             yield self._long
@@ -420,7 +426,7 @@ class ModelShelf:
     def _open(self, name: str, models: OpenModels, stop: Stop | None = None) -> RemotePredictor:
         self.check_known(name)
         if name not in models.opened:
-            tell(0.0, f"Loading the model {name}")
+            tell(0.0, _("Loading the model {model}", model=name))
             try:
                 with listen_with(None):
                     models.opened[name] = models.queue.open(name, stop)

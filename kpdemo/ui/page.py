@@ -21,9 +21,10 @@ from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from gradio.themes import Base, colors, sizes
 from gradio.utils import get_upload_folder
+from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kpdemo import __version__
 from kpdemo.errors import KpdemoError
@@ -180,8 +181,8 @@ def add_cards(server: FastAPI, shelf: ModelShelf) -> None:
             return HTMLResponse(page_html("kpdemo", str(error)), status_code=404)
 
 
-DOCUMENTATION = "documentation: README.md and docs/ in the folder of this program"
-LICENCE = "licence Apache-2.0"
+DOCUMENTATION = mark("documentation: README.md and docs/ in the folder of this program")
+LICENCE = mark("licence Apache-2.0")
 
 
 @dataclass(frozen=True)
@@ -197,9 +198,12 @@ class FooterHandlers:
 
 
 def footer_html(shelf: ModelShelf, documentation: str = "") -> str:
-    model = f"model {shelf.default}" + (f" on {device_name(shelf.device)}" if shelf.device else "")
-    link = f'<a href="{escape(documentation)}">documentation</a>' if documentation else DOCUMENTATION
-    facts = (escape(f"kpdemo {__version__}"), escape(model), link, LICENCE)
+    values = {"model": shelf.default, "device": device_name(shelf.device)}
+    model = _("model {model} on {device}", **values) if shelf.device else _("model {model}", **values)
+    link = (
+        f'<a href="{escape(documentation)}">{_("documentation")}</a>' if documentation else _(DOCUMENTATION)
+    )
+    facts = (escape(f"kpdemo {__version__}"), escape(model), link, _(LICENCE))
     return f'<p class="small">{" · ".join(facts)}</p>'
 
 
@@ -209,12 +213,12 @@ def build_footer(handlers: FooterHandlers, page: gr.Blocks) -> None:
 
 
 pages_log = logging.getLogger("kpdemo.pages")
-NOT_OF_THE_PAGE = "What was sent is not what the fields of this page hold: open the page again."
+NOT_OF_THE_PAGE = mark("What was sent is not what the fields of this page hold: open the page again.")
 
 
 SAID_BY_SCRIPTS = (
     *(mark("Copied"), mark("Not copied"), mark("Choices"), mark("Choice"), mark("My account")),
-    mark("{shown} of {all}"),
+    *(mark("{shown} of {all}"), mark("Keyphrases")),
 )
 """By those of the public page, some of which are for every page."""
 SaysToScripts = Callable[[], Mapping[str, str]]
@@ -278,7 +282,7 @@ class Pages(gr.Blocks):
         except Exception as error:
             kind = type(error).__qualname__
             pages_log.warning("%s: the values that were sent are refused (%s)", block_fn.api_name, kind)
-            sentence = error.message if isinstance(error, gr.Error) else NOT_OF_THE_PAGE
+            sentence = error.message if isinstance(error, gr.Error) else _(NOT_OF_THE_PAGE)
             raise gr.Error(sentence, print_exception=False) from error
 
 
@@ -289,10 +293,20 @@ class SpeakingMiddleware:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            asked = HTTPConnection(scope)
-            set_language(language_of(asked.cookies, asked.headers))
-        await self._app(scope, receive, send)
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        asked = HTTPConnection(scope)
+        set_language(language_of(asked.cookies, asked.headers))
+
+        async def send_marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                if headers.get("content-type", "").startswith("text/html"):
+                    headers.add_vary_header("Accept-Language, Cookie")  # for caches on the way
+            await send(message)
+
+        await self._app(scope, receive, send_marked)
 
 
 BUILT_AT_MOST = 3

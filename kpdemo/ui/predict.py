@@ -15,6 +15,7 @@ from gradio.events import Dependency
 
 from kpdemo.cards import card_summary
 from kpdemo.errors import KpdemoError
+from kpdemo.locale import _, mark, ngettext
 from kpdemo.types import TITLE_BREAK
 from kpdemo.ui.html import NARROW_SPACE, escape, group_digits, inline_html
 from kpdemo.ui.models import CARDS_AT, LONG_TEXT, WARM_UP_PATIENCE, ModelShelf
@@ -25,6 +26,7 @@ from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QUIETLY,
     QuestionFields,
+    counting_script,
     empty_html,
     keep_reason,
     note_html,
@@ -60,13 +62,13 @@ def load_examples() -> list[Example]:
 def build_examples(examples: Sequence[Example], document: gr.Textbox) -> list[Dependency]:
     """The events that have filled the box: with an example, and last with what was typed before."""
     with gr.Row(elem_id="predict-examples"):
-        gr.HTML('<p class="row-label">Examples</p>', elem_id="predict-examples-label")
+        gr.HTML(f'<p class="row-label">{_("Examples")}</p>', elem_id="predict-examples-label")
         buttons = [
-            gr.Button(example.field, size="sm", min_width=40, elem_id=f"predict-example-{number}")
+            gr.Button(_(example.field), size="sm", min_width=40, elem_id=f"predict-example-{number}")
             for number, example in enumerate(examples, start=1)
         ]
         back = gr.Button(
-            "Your text back", size="sm", min_width=80, visible=False, elem_id="predict-text-back"
+            _("Your text back"), size="sm", min_width=80, visible=False, elem_id="predict-text-back"
         )
     shown = [
         button.click(None, document, [document, back], js=example.script, api_name=f"show_example_{number}")
@@ -76,45 +78,61 @@ def build_examples(examples: Sequence[Example], document: gr.Textbox) -> list[De
     return [*shown, back.click(None, None, [document, back], js=restore, api_name="show_typed_text")]
 
 
-TOO_LONG = (
-    f"The text has LENGTH and this page reads at most {group_digits(LONGEST_TEXT)}: remove MORE of them, or "
-    "use "
-    "the command line (python -m kpdemo predict), which has no limit."
+TOO_LONG = mark(
+    "The text has {length} and this page reads at most {most}: remove {more} of them, or use the command "
+    "line (python -m kpdemo predict), which has no limit."
 )
 
 MINUTE = 100_000
 """Characters that two cores with other work read in a minute."""
 
-# Characters of the text that is read, as Python counts them, in the browser, so that typing sends nothing.
-_COUNT = f"""
-  const count = [...(text ?? "")].length;
-  const minutes = Math.round(count / {MINUTE});
-  const time = minutes > 1 ? `${{minutes}} minutes` : "a minute";
-  const grouped = (number) => String(number).replace(/\\B(?=(\\d{{3}})+$)/g, "{NARROW_SPACE}");"""
+READING = mark("Reading {length} characters: this may take {time}, or longer if the server is busy.")
 
-COUNT_CHARACTERS = f"""(text) => {{{_COUNT}
-  const told = `${{grouped(count)}} ${{count === 1 ? "character" : "characters"}}`;
-  if (count > {LONGEST_TEXT}) return {json.dumps(note_html(TOO_LONG, role="status"))}
+# Characters of the text that is read, as Python counts them, in the browser, so that typing sends nothing.
+_COUNT = """
+  const count = [...(text ?? "")].length;
+  const minutes = Math.round(count / MINUTE);
+  const time = minutes > 1 ? MINUTES.replace("{minutes}", minutes) : A_MINUTE;
+  const grouped = (number) => String(number).replace(/\\B(?=(\\d{3})+$)/g, "SPACE");"""
+
+
+def _count_script() -> str:
+    texts = {"A_MINUTE": _("a minute"), "MINUTES": _("{minutes} minutes", minutes="{minutes}")}
+    script = _COUNT
+    for name, text in texts.items():
+        script = script.replace(name, json.dumps(text))
+    return script.replace("MINUTE", str(MINUTE)).replace("SPACE", NARROW_SPACE)
+
+
+def length_script() -> str:
+    """JavaScript: how long the text is; what to do where that is too long."""
+    counted = counting_script("{count} character", "{count} characters")
+    too_long = _(TOO_LONG, length="LENGTH", most=group_digits(LONGEST_TEXT), more="MORE")
+    patience = json.dumps(_("This may take {time}.", time="TIME"))
+    return f"""(text) => {{{_count_script()}
+  const told = {counted}(count, grouped(count));
+  if (count > {LONGEST_TEXT}) return {json.dumps(note_html(too_long, role="status"))}
     .replace("LENGTH", told).replace("MORE", grouped(count - {LONGEST_TEXT}));
-  const patience = count < {LONG_TEXT} ? "" : `This may take ${{time}}. `;
+  const patience = count < {LONG_TEXT} ? "" : `${{{patience}.replace("TIME", time)}} `;
   return `<p class="count">${{patience}}${{told}}</p>`;
 }}"""
 
-READING = "Reading LENGTH characters: this may take TIME, or longer if the server is busy."
 
-# Shown while the result is pending; see style.css.
-TELL_LENGTH = f"""(text) => {{{_COUNT}
+def reading_script() -> str:
+    """JavaScript: what is shown while the result is pending; see style.css."""
+    reading = _(READING, length="LENGTH", time="TIME")
+    return f"""(text) => {{{_count_script()}
   if (count < {LONG_TEXT} || count > {LONGEST_TEXT}) return "";
-  return {json.dumps(note_html(READING, role="status"))}
+  return {json.dumps(note_html(reading, role="status"))}
     .replace("LENGTH", grouped(count)).replace("TIME", time);
 }}"""
 
 
-EMPTY = "No keyphrases yet. Paste a text or choose an example, then press Find keyphrases."
+EMPTY = mark("No keyphrases yet. Paste a text or choose an example, then press Find keyphrases.")
 
-STOPPED = "Stopped before the text was read. Press Find keyphrases to start again."
+STOPPED = mark("Stopped before the text was read. Press Find keyphrases to start again.")
 
-OLD = "Text or options have changed since: press Find keyphrases."
+OLD = mark("Text or options have changed since: press Find keyphrases.")
 
 # On a phone the result is below the fields. Gradio's own scroll_to_output stops half-way when an answer
 # comes fast.
@@ -178,7 +196,8 @@ class PredictHandlers:
         problem = self.shelf.problem(patience=WARM_UP_PATIENCE)
         if not problem:
             return ""
-        return note_html(f"{problem} Meanwhile, choose another model under Options.", role="alert")
+        told = _("Meanwhile, choose another model under Options.")
+        return note_html(f"{problem} {told}", role="alert")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,17 +217,17 @@ def build_predict_tab(
         with gr.Column(elem_id="predict-form"):
             document = _text_field()
             shown_examples = build_examples(examples, document)
-            run = gr.Button("Find keyphrases", variant="primary", elem_id="predict-run")
+            run = gr.Button(_("Find keyphrases"), variant="primary", elem_id="predict-run")
         with gr.Column(elem_id="predict-more"):
             fields = _option_fields(handlers, document)
         with gr.Column(elem_id="predict-answer"):
-            section_heading("Keyphrases", "predict-heading")
+            section_heading(_("Keyphrases"), "predict-heading")
             problem = gr.HTML("", elem_id="predict-problem")
             with gr.Row(elem_id="predict-wait"):
                 reading = gr.HTML("", elem_id="predict-reading")
-                stop = gr.Button("Stop", scale=0, min_width=80, elem_id="predict-stop")
-            gr.HTML(note_html(OLD, role="status"), elem_id="predict-old")
-            result = gr.HTML(empty_html(EMPTY), elem_id="predict-result")
+                stop = gr.Button(_("Stop"), scale=0, min_width=80, elem_id="predict-stop")
+            gr.HTML(note_html(_(OLD), role="status"), elem_id="predict-old")
+            result = gr.HTML(empty_html(_(EMPTY)), elem_id="predict-result")
         with gr.Column(elem_id="predict-below"):
             marked = gr.HTML("", elem_id="predict-marked")
     places = ResultPlaces(reading, result, marked)
@@ -238,7 +257,7 @@ def _on_predict(
     *,
     api_name: str,
 ) -> Dependency:
-    event(None, fields.document, places.reading, js=TELL_LENGTH, api_name=f"tell_length_of_{api_name}")
+    event(None, fields.document, places.reading, js=reading_script(), api_name=f"tell_length_of_{api_name}")
     answered: Dependency = event(
         handlers.predict_until_stopped,
         fields.all,
@@ -257,19 +276,20 @@ def _on_predict(
 
 def _text_field() -> gr.Textbox:
     document = gr.Textbox(
-        label="Document",
-        placeholder="Paste a text, its title on the first line.",
+        label=_("Document"),
+        placeholder=_("Paste a text, its title on the first line."),
         lines=9,
         max_lines=9,
         elem_id="predict-document",
     )
-    length = gr.HTML('<p class="count">0 characters</p>', elem_id="predict-length")
-    document.change(None, document, length, js=COUNT_CHARACTERS, api_name="count_characters")
+    nothing = ngettext("{count} character", "{count} characters", 0)
+    length = gr.HTML(f'<p class="count">{nothing}</p>', elem_id="predict-length")
+    document.change(None, document, length, js=length_script(), api_name="count_characters")
     return document
 
 
 def _option_fields(handlers: PredictHandlers, document: gr.Textbox) -> QuestionFields:
-    with gr.Accordion("Options", open=False, elem_id="predict-options"):
+    with gr.Accordion(_("Options"), open=False, elem_id="predict-options"):
         options = option_fields("predict")
         model = _model_field(handlers)
     return QuestionFields(document, model, options)
@@ -278,7 +298,7 @@ def _option_fields(handlers: PredictHandlers, document: gr.Textbox) -> QuestionF
 def _model_field(handlers: PredictHandlers) -> gr.Dropdown:
     """The models, each with its line, and a few sentences on the chosen one."""
     shelf = handlers.shelf
-    model = gr.Dropdown(shelf.choices, value=shelf.default, label="Model", elem_id="predict-model")
+    model = gr.Dropdown(shelf.choices, value=shelf.default, label=_("Model"), elem_id="predict-model")
     about = gr.HTML(handlers.describe_model(shelf.default), elem_id="predict-about")
     model.change(handlers.describe_model, model, about, api_name="describe_model", **QUIETLY)
     return model
@@ -286,5 +306,6 @@ def _model_field(handlers: PredictHandlers) -> gr.Dropdown:
 
 def about_html(model: str, card: str) -> str:
     """A few sentences of a model's card, and a link to all of it."""
-    link = f'<a href="{CARDS_AT}{quote(model, safe="/")}" target="_blank">About the model {escape(model)}</a>'
+    about = escape(_("About the model {model}", model=model))
+    link = f'<a href="{CARDS_AT}{quote(model, safe="/")}" target="_blank">{about}</a>'
     return f'<p class="small">{inline_html(card_summary(card))} {link}</p>'

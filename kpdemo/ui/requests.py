@@ -9,6 +9,7 @@ from typing import Any
 from kpdemo.errors import InputError, LengthError
 from kpdemo.languages import NAMES
 from kpdemo.lines import join_cut_words
+from kpdemo.locale import _, mark
 from kpdemo.markup import without_markup
 from kpdemo.selection import check_all
 from kpdemo.text import LONGEST_SHOWN, check_readable, shorten
@@ -74,16 +75,16 @@ def read_options(
         InputError: a value is outside its range.
     """
     options = PredictionOptions(
-        top_k=_read_count(count or "", "number of keyphrases", LARGEST_COUNT),
+        top_k=_read_count(count or "", mark("number of keyphrases"), LARGEST_COUNT),
         threshold=_read_threshold(threshold or ""),
         language=_known_language(language or ""),
         style=Style(style) if style else None,
-        candidates=_read_phrases(candidates, "phrases of your own", MOST_PHRASES),
-        seed_keywords=_read_phrases(seed_keywords, "words that guide", MOST_SEEDS),
+        candidates=_read_phrases(candidates, mark("phrases of your own"), MOST_PHRASES),
+        seed_keywords=_read_phrases(seed_keywords, mark("words that guide"), MOST_SEEDS),
         only_candidates=only_candidates != FIRST,
-        shortest=_read_count(shortest or "", "shortest number of words", LARGEST_COUNT),
-        longest=_read_count(longest or "", "longest number of words", LARGEST_COUNT),
-        exclude=_read_phrases(exclude, "words to leave out", MOST_PHRASES),
+        shortest=_read_count(shortest or "", mark("shortest number of words"), LARGEST_COUNT),
+        longest=_read_count(longest or "", mark("longest number of words"), LARGEST_COUNT),
+        exclude=_read_phrases(exclude, mark("words to leave out"), MOST_PHRASES),
         nested=not apart,
         diversity=diversity or 0.0,
         unsure=bool(unsure),
@@ -96,7 +97,14 @@ def _read_phrases(text: str | None, name: str, most: int) -> tuple[str, ...]:
     phrases = dict.fromkeys(" ".join(part.split()) for part in _BETWEEN_PHRASES.split(text or ""))
     phrases.pop("", None)
     if len(phrases) > most:
-        raise InputError(f"The {name} are {group_digits(len(phrases))}: give at most {group_digits(most)}.")
+        raise InputError(
+            _(
+                "The {name} are {number}: give at most {most}.",
+                name=_(name),
+                number=group_digits(len(phrases)),
+                most=group_digits(most),
+            )
+        )
     return tuple(phrases)
 
 
@@ -137,13 +145,20 @@ def _read_count(text: str, name: str, most: int) -> int | None:
         return None
     if not text.strip().isdecimal() or not 1 <= int(text) <= most:
         named = shorten(text.strip(), LONGEST_SHOWN)
-        raise InputError(f"The {name} is “{named}”: give a whole number from 1 to {most}, or none.")
+        raise InputError(
+            _(
+                "The {name} is “{value}”: give a whole number from 1 to {most}, or none.",
+                name=_(name),
+                value=named,
+                most=most,
+            )
+        )
     return int(text)
 
 
 def _known_language(code: str) -> str:
     if code and code not in NAMES:
-        raise InputError(f"The language is “{code}”: choose one from the list, or Detect.")
+        raise InputError(_("The language is “{code}”: choose one from the list, or Detect.", code=code))
     return code
 
 
@@ -161,5 +176,5 @@ def _read_threshold(text: str) -> float | None:
         threshold = -1.0
     if not 0 <= threshold <= 1:
         named = shorten(text.strip(), LONGEST_SHOWN)
-        raise InputError(f"The lowest score is “{named}”: give a number from 0 to 1, or none.")
+        raise InputError(_("The lowest score is “{value}”: give a number from 0 to 1, or none.", value=named))
     return threshold

@@ -21,6 +21,7 @@ from kpdemo.io.predictions import (
 from kpdemo.io.tables import escape_formula
 from kpdemo.languages import NAMES, SEGMENTED, language_name
 from kpdemo.lines import with_title_line
+from kpdemo.locale import _, mark, ngettext
 from kpdemo.markup import UnmarkedDocument, reading_warnings, without_markup
 from kpdemo.passages import Used, help_note, passage_rows, unrelated_note, used_keyphrases
 from kpdemo.pipeline import OWN_RULE
@@ -28,6 +29,7 @@ from kpdemo.predictors import BASELINES, is_factory_name, is_hub_name
 from kpdemo.routing import prediction_note
 from kpdemo.selection import can_choose, page_score, short_score
 from kpdemo.text import phrase_key
+from kpdemo.translation import ENGLISH, current_language, html_language, use_language
 from kpdemo.types import (
     Document,
     Keyphrase,
@@ -39,7 +41,6 @@ from kpdemo.types import (
     RetrievedPassage,
 )
 from kpdemo.ui.html import (
-    count_noun,
     escape,
     group_digits,
     mark_id,
@@ -58,12 +59,13 @@ def absent_html(answer: PredictionResult) -> str:
     shown = keyphrases[: min(ABSENT_SHOWN, len(sure) or ABSENT_SHOWN)]
     rest = keyphrases[len(shown) :]
     told = share_right(keyphrases) if keyphrases and is_probability(answer) else ""
-    heading = f'<h3 id="predict-absent-heading">Not in the text{f" · {told}" if told else ""}</h3>'
+    title = _("Not in the text")
+    heading = f'<h3 id="predict-absent-heading">{title}{f" · {told}" if told else ""}</h3>'
     if not keyphrases:
         reason = f'<p class="small" id="predict-absent">{nothing_absent(answer)}</p>'
         return f'<section aria-labelledby="predict-absent-heading">{heading}{reason}</section>'
     odds = is_probability(answer)
-    folded = _more(f"{len(rest)} more", rest, odds=odds, start=len(shown) + 1)
+    folded = _more(_("{number} more", number=len(rest)), rest, odds=odds, start=len(shown) + 1)
     return (
         f'<section aria-labelledby="predict-absent-heading">{heading}'
         f'<ol class="absent" id="predict-absent">{_items(shown, odds=odds)}</ol>{folded}</section>'
@@ -84,7 +86,7 @@ def share_right(keyphrases: Sequence[Keyphrase]) -> str:
     'about 1 in 8 is right'
     """
     expected = sum(keyphrase.score for keyphrase in keyphrases) / len(keyphrases)
-    return f"{one_in(expected)} is right"
+    return _("{share} is right", share=one_in(expected))
 
 
 def one_in(share: float) -> str:
@@ -93,27 +95,34 @@ def one_in(share: float) -> str:
     >>> one_in(0.64), one_in(0.125), one_in(0.006), one_in(0.0)
     ('about 6 in 10', 'about 1 in 8', 'about 1 in 150', 'fewer than 1 in 1000')
     """
-    if share < 0.001:
-        return "fewer than 1 in 1000"
+    if share < LEAST_SHARE:
+        return _("fewer than 1 in 1000")
+    return _("about {share}", share=_rounded(share))
+
+
+LEAST_SHARE = 0.001
+
+
+def _rounded(share: float) -> str:
     if share > 0.4:
-        return f"about {min(round(10 * share), 9)} in 10"
+        return _("{number} in 10", number=min(round(10 * share), 9))
     parts = 1 / share
     step = 1 if parts < 20 else 10 if parts < 100 else 50
-    return f"about 1 in {round(parts / step) * step}"
+    return _("1 in {number}", number=round(parts / step) * step)
 
 
 def nothing_absent(answer: PredictionResult) -> str:
     """Why there is no absent keyphrase, in a sentence."""
     code, threshold = answer.prediction.language, answer.question.threshold
     if not answer.finds_absent:
-        return "This model gives only phrases that are in the text."
+        return _("This model gives only phrases that are in the text.")
     if code and answer.languages and code not in answer.languages:
-        return f"This model proposes none for {escape(language_name(code))} texts."
+        return _("This model proposes none for {language} texts.", language=escape(_(language_name(code))))
     if threshold:
-        return f"None reaches the lowest score {threshold:g}."
+        return _("None reaches the lowest score {score}.", score=f"{threshold:g}")
     if answer.prediction.absent_candidates:
-        return "None that the model trusts. Under Options you may ask for those that are mostly wrong."
-    return "None was found."
+        return _("None that the model trusts. Under Options you may ask for those that are mostly wrong.")
+    return _("None was found.")
 
 
 def chip_html(text: str) -> str:
@@ -125,7 +134,10 @@ def _items(keyphrases: Sequence[Keyphrase], *, odds: bool) -> str:
 
 
 def _item(keyphrase: Keyphrase, *, odds: bool) -> str:
-    told = one_in(keyphrase.score).removeprefix("about ") if odds else page_score(keyphrase.score)
+    if odds:
+        told = one_in(keyphrase.score) if keyphrase.score < LEAST_SHARE else _rounded(keyphrase.score)
+    else:
+        told = page_score(keyphrase.score)
     less = ' class="less"' if keyphrase.filler else ""
     return (
         f"<li{less}>{chip_html(keyphrase.text)}"
@@ -138,17 +150,18 @@ def _why(keyphrase: Keyphrase) -> str:
         return ""
     name = escape(keyphrase.text)
     reason = f'<p dir="auto">{escape(keyphrase.reason)}</p>'
-    return f'<details><summary aria-label="Why “{name}”">Why</summary>{reason}</details>'
+    label = _("Why “{name}”", name=name)
+    return f'<details><summary aria-label="{label}">{_("Why")}</summary>{reason}</details>'
 
 
 PASSAGES_SHOWN = 5
 """More passages are folded."""
 
-_NOT_IN_OTHER = "only here"
-_TOO_FAR = "Too far from this text to help: its score {score} is below {near:g}."
-_LEGEND = "“used” marks a keyphrase that is in the result or led to one that is."
-_OWN = """Use passages on the same subjects as your texts. Each line of <code>passages.jsonl</code> is
-<code>&#123;"id": "1", "title": "…", "text": "…", "keyphrases": ["…"]&#125;</code>. Then run:"""
+_NOT_IN_OTHER = mark("only here")
+_TOO_FAR = mark("Too far from this text to help: its score {score} is below {near}.")
+_LEGEND = mark("“used” marks a keyphrase that is in the result or led to one that is.")
+_OWN = mark("Use passages on the same subjects as your texts. Each line of {file} is {line}. Then run:")
+_OWN_LINE = '<code>&#123;"id": "1", "title": "…", "text": "…", "keyphrases": ["…"]&#125;</code>'
 _BUILD = """python -m kpdemo index build --input passages.jsonl --output my.index --model multilingual
 python app.py --index my.index"""
 
@@ -157,7 +170,8 @@ def passages_html(found: RetrievalPrediction) -> str:
     """The passages with their keyphrases, those marked that reached the output, and what they changed."""
     return (
         '<section class="retrieval" aria-labelledby="predict-passages-heading">'
-        '<h3 id="predict-passages-heading">Retrieved passages</h3>'
+        '<h3 id="predict-passages-heading">'
+        f"{_('Retrieved passages')}</h3>"
         f"{_list(found)}{_comparison(found)}{_own_passages()}</section>"
     )
 
@@ -171,9 +185,9 @@ def _list(found: RetrievalPrediction) -> str:
         for passage, used in zip(found.passages, used_keyphrases(found), strict=True)
     ]
     if note:  # nothing that helped: a line to open, not a screenful
-        nearest = "The nearest passage" if len(items) == 1 else f"The nearest {len(items)} passages"
+        nearest = ngettext("The nearest passage", "The nearest {count} passages", len(items))
         html = _numbered(items[:PASSAGES_SHOWN]) + _folded(
-            f"{len(items) - PASSAGES_SHOWN} more", items[PASSAGES_SHOWN:], PASSAGES_SHOWN + 1
+            _("{number} more", number=len(items) - PASSAGES_SHOWN), items[PASSAGES_SHOWN:], PASSAGES_SHOWN + 1
         )
         folded = f"<details><summary>{nearest}</summary>{html}</details>"
         return f'<p class="note" id="predict-passages-note">{note}</p>{folded}'
@@ -182,16 +196,20 @@ def _list(found: RetrievalPrediction) -> str:
     told = unrelated_note(found)
     return (
         (_numbered(items[:shown]) if shown else "")
-        + _folded(f"{related - shown} more", items[shown:related], shown + 1)
+        + _folded(_("{number} more", number=related - shown), items[shown:related], shown + 1)
         + (f'<p class="note" id="predict-passages-unrelated">{told}</p>' if told else "")
         + _folded(_unrelated_summary(items[related:]), items[related:], related + 1)
-        + f'<p class="small">{_LEGEND}</p>'
+        + f'<p class="small">{_(_LEGEND)}</p>'
     )
 
 
 def _unrelated_summary(items: Sequence[str]) -> str:
-    subjects = "another subject" if len(items) == 1 else "other subjects"
-    return f"{count_noun(len(items), 'passage')} that may be on {subjects}"
+    return ngettext(
+        "{count} passage that may be on another subject",
+        "{count} passages that may be on other subjects",
+        len(items),
+        count=group_digits(len(items)),
+    )
 
 
 def _numbered(items: Sequence[str], first: int = 1) -> str:
@@ -207,7 +225,7 @@ def _passage(passage: RetrievedPassage, used: Used, found: RetrievalPrediction) 
     lang = f' lang="{passage.language}"' if passage.language in NAMES else ""
     chips = "".join(_chip(phrase, used.get(phrase, ())) for phrase in passage.keyphrases)
     text = (
-        f'<details><summary>Text</summary><p dir="auto">{escape(passage.text)}</p></details>'
+        f'<details><summary>{_("Text")}</summary><p dir="auto">{escape(passage.text)}</p></details>'
         if passage.text
         else ""
     )
@@ -222,8 +240,8 @@ def _far(passage: RetrievedPassage, found: RetrievalPrediction) -> str:
     """That the passage did not help; in three decimals, because two may look like the least score."""
     if found.near is None or found.helps(passage):
         return ""
-    reason = _TOO_FAR.format(score=short_score(passage.score, 3), near=found.near)
-    return f'<p class="passage-far" lang="en">{reason}</p>'
+    reason = _(_TOO_FAR, score=short_score(passage.score, 3), near=f"{found.near:g}")
+    return f'<p class="passage-far" lang="{html_language(current_language())}">{reason}</p>'
 
 
 def _chip(phrase: str, led_to: Collection[str]) -> str:
@@ -232,7 +250,7 @@ def _chip(phrase: str, led_to: Collection[str]) -> str:
     names = escape(" · ".join(led_to))
     return (
         f'<span class="chip retrieved used" title="{names}"><bdi>{escape(phrase)}</bdi> '
-        '<span class="used-word">used</span></span>'
+        f'<span class="used-word">{_("used")}</span></span>'
     )
 
 
@@ -242,9 +260,13 @@ def passage_list_html(rows: Sequence[Mapping[str, Any]]) -> str:
         return ""
     items = "".join(f"<li>{_short(row)}</li>" for row in rows)
     near = sum(row["helps"] for row in rows)
-    told = "" if near == len(rows) else f", {near or 'none'} near enough to help"
+    told = ngettext("{count} passage", "{count} passages", len(rows), count=group_digits(len(rows)))
+    if not near:
+        told = _("{passages}, none near enough to help", passages=told)
+    elif near < len(rows):
+        told = _("{passages}, {near} near enough to help", passages=told, near=near)
     return (
-        f'<details class="passages-found"><summary>{count_noun(len(rows), "passage")}{told}</summary>'
+        f'<details class="passages-found"><summary>{told}</summary>'
         f'<ol class="passages">{items}</ol></details>'
     )
 
@@ -254,9 +276,9 @@ def _short(row: Mapping[str, Any]) -> str:
     chips = "".join(_chip(phrase, [phrase] if phrase in used else ()) for phrase in row["keyphrases"])
     far = ""
     if not row["helps"]:
-        far = '<p class="passage-far">Too far from this text to help.</p>'
+        far = f'<p class="passage-far">{_("Too far from this text to help.")}</p>'
     elif not row["related"]:
-        far = '<p class="passage-far">May be on another subject.</p>'
+        far = f'<p class="passage-far">{_("May be on another subject.")}</p>'
     return (
         f'<div class="passage-head"><strong dir="auto">{escape(row["title"] or row["id"])}</strong>'
         f'{score_html(row["score"])}</div>{far}<div class="chips">{chips}</div>'
@@ -268,9 +290,9 @@ def _comparison(found: RetrievalPrediction) -> str:
     if help_note(found):
         return ""
     both = (found.prediction, found.without)
-    columns = zip(("With the passages", "Without them"), both, reversed(both), strict=True)
+    columns = zip((_("With the passages"), _("Without them")), both, reversed(both), strict=True)
     return (
-        '<h3 id="predict-comparison-heading">What the passages changed</h3>'
+        f'<h3 id="predict-comparison-heading">{_("What the passages changed")}</h3>'
         '<div class="compare-columns" id="predict-comparison">'
         + "".join(_column(title, shown, other) for title, shown, other in columns)
         + "</div>"
@@ -284,31 +306,34 @@ def _column(title: str, shown: Prediction, other: Prediction) -> str:
     for item in shown.present + shown.absent:
         shared = phrase_key(item.text, shown.language) in known
         look = "phrase" if item.present else "phrase chip"
-        alone = "" if shared else f'<span class="votes">{_NOT_IN_OTHER}</span>'
+        alone = "" if shared else f'<span class="votes">{_(_NOT_IN_OTHER)}</span>'
         phrase = f'<span class="{look}" dir="auto"{lang}>{escape(item.text)}</span>'
         items += f"<li>{score_html(item.score)} {phrase}{alone}</li>"
-    content = f"<ol>{items}</ol>" if items else '<p class="small">No keyphrase.</p>'
+    content = f"<ol>{items}</ol>" if items else f'<p class="small">{_("No keyphrase.")}</p>'
     return f'<section class="compare-column"><h4>{title}</h4>{content}</section>'
 
 
 def _own_passages() -> str:
+    own = _(_OWN, file="<code>passages.jsonl</code>", line=_OWN_LINE)
     return (
-        '<details id="predict-own-passages"><summary>Use passages of your own</summary>'
-        f'<p class="small">{_OWN}</p><div class="code"><pre tabindex="0" role="region" '
-        f'aria-label="Commands that build an index"><code>{escape(_BUILD)}</code></pre></div></details>'
+        f'<details id="predict-own-passages"><summary>{_("Use passages of your own")}</summary>'
+        f'<p class="small">{own}</p><div class="code"><pre tabindex="0" role="region" '
+        f'aria-label="{_("Commands that build an index")}"><code>{escape(_BUILD)}</code></pre></div>'
+        "</details>"
     )
 
 
 def as_record(answer: PredictionResult) -> dict[str, Any]:
     """The prediction as `python -m kpdemo predict --json` prints it."""
-    return document_record(
-        with_title_line(answer.question.document),
-        answer.prediction,
-        model=answer.model,
-        device=answer.device,
-        seconds=answer.seconds,
-        retrieval=answer.retrieval,
-    )
+    with use_language(ENGLISH):  # JSON is the same for everybody
+        return document_record(
+            with_title_line(answer.question.document),
+            answer.prediction,
+            model=answer.model,
+            device=answer.device,
+            seconds=answer.seconds,
+            retrieval=answer.retrieval,
+        )
 
 
 def as_json(answer: PredictionResult) -> str:
@@ -453,9 +478,9 @@ def text_html(answer: PredictionResult) -> str:
     left_out = read.left_out if isinstance(read, UnmarkedDocument) else ()
     marked = marked_html(document.text, with_families(answer.prediction.present), left_out)
     return (
-        f'<h2 id="predict-text-heading">In the text</h2>{_left_out_note(read)}'
+        f'<h2 id="predict-text-heading">{_("In the text")}</h2>{_left_out_note(read)}'
         f'<div class="marked-text" id="predict-text" dir="auto"{_lang(answer)} tabindex="0" role="region" '
-        f'aria-label="Text with its keyphrases marked">{marked}</div>'
+        f'aria-label="{_("Text with its keyphrases marked")}">{marked}</div>'
         f"{passages_html(answer.retrieval) if answer.retrieval else ''}{_code(answer.question)}"
     )
 
@@ -502,7 +527,7 @@ def _lang(answer: PredictionResult) -> str:
     return f' lang="{language}"' if language in NAMES else ""
 
 
-SEEN = "What was left out is folded or grey here."
+SEEN = mark("What was left out is folded or grey here.")
 
 
 def _left_out_note(document: Document) -> str:
@@ -510,7 +535,7 @@ def _left_out_note(document: Document) -> str:
     told = reading_warnings(document)
     if not told:
         return ""
-    return f'<p class="small" id="predict-left-out">{escape(" ".join(told))} {SEEN}</p>'
+    return f'<p class="small" id="predict-left-out">{escape(" ".join(told))} {_(SEEN)}</p>'
 
 
 def is_probability(answer: PredictionResult) -> bool:
@@ -522,21 +547,23 @@ def is_probability(answer: PredictionResult) -> bool:
 def score_meaning(answer: PredictionResult) -> str:
     further = answer.question.further
     if further.candidates or further.seed_keywords:
-        return "The number only ranks the phrases: it is no chance, since yours were given."
+        return _("The number only ranks the phrases: it is no chance, since yours were given.")
     if is_probability(answer):
-        return "The number is the chance that the authors of such a text would choose the phrase."
-    return "The number only ranks the phrases of this text: the best has 1."
+        return _("The number is the chance that the authors of such a text would choose the phrase.")
+    return _("The number only ranks the phrases of this text: the best has 1.")
 
 
 def nothing_present(answer: PredictionResult) -> str:
     """Why there is no present keyphrase, and what to do."""
     if answer.question.threshold:
-        return f"No phrase of the text reaches the lowest score {answer.question.threshold:g}: lower it."
+        score = f"{answer.question.threshold:g}"
+        return _("No phrase of the text reaches the lowest score {score}: lower it.", score=score)
     ranked = answer.prediction.ranked_present
     if ranked and ranked.keyphrases:
-        return "No phrase of the text fits the options: change them."
-    what = "phrase of the text" if answer.prediction.absent else "keyphrase"
-    return f"No {what} was found. Add some sentences and try again."
+        return _("No phrase of the text fits the options: change them.")
+    if answer.prediction.absent:
+        return _("No phrase of the text was found. Add some sentences and try again.")
+    return _("No keyphrase was found. Add some sentences and try again.")
 
 
 def _present(answer: PredictionResult, heads: Sequence[Family]) -> str:
@@ -544,7 +571,7 @@ def _present(answer: PredictionResult, heads: Sequence[Family]) -> str:
         return f'<p class="note">{nothing_present(answer)}</p>'
     sure = [family for family in heads if not family[0].filler]
     less = heads[len(sure) :]
-    told = "Less likely" if sure else "None is likely; the nearest are"
+    told = _("Less likely") if sure else _("None is likely; the nearest are")
     parts = [_rows(sure, "predict-phrases")] if sure else []
     if less:
         parts.append(f'<p class="small less-likely">{told}</p>{_rows(less, "predict-less")}')
@@ -560,10 +587,11 @@ def _members(under: Sequence[Keyphrase], head: Keyphrase) -> str:
     if not under:
         return ""
     longer = sum(len(one.text) > len(head.text) for one in under)
-    counts = ((longer, "longer"), (len(under) - longer, "shorter"))
-    told = ", ".join(f"{count} {kind}" for count, kind in counts if count)
+    counts = ((longer, mark("{count} longer")), (len(under) - longer, mark("{count} shorter")))
+    told = ", ".join(_(words, count=count) for count, words in counts if count)
     rows = "".join(f"<li>{_row(one)}</li>" for one in under)
-    summary = f'<summary aria-label="{told} than {escape(head.text)}">{told}</summary>'
+    label = _("{longer_or_shorter} than {phrase}", longer_or_shorter=told, phrase=escape(head.text))
+    summary = f'<summary aria-label="{label}">{told}</summary>'
     return f'<details>{summary}<ol class="phrases">{rows}</ol></details>'
 
 
@@ -571,7 +599,7 @@ def _row(keyphrase: Keyphrase) -> str:
     places = [mark_id(span) for span in keyphrase.spans]
     times = (
         f'<a class="times" href="#{places[0]}" data-places="{" ".join(places)}" '
-        f'title="Go to its places in the text">{group_digits(len(places))} ×</a>'
+        f'title="{_("Go to its places in the text")}">{group_digits(len(places))} ×</a>'
     )
     return (
         f'<div class="phrase-row">{score_html(keyphrase.score)}'
@@ -583,31 +611,41 @@ def _legend(answer: PredictionResult) -> str:
     """One for the whole answer; the words of the papers stand only here."""
     present, absent = answer.prediction.present, answer.prediction.absent
     letters = answer.prediction.language in SEGMENTED or answer.prediction.language == "th"
-    apart = "its letters stand there in this order" if letters else "its words stand there side by side"
-    rows = [
-        (
-            "In the text",
-            f"A phrase counts as in the text if {apart}, whatever their endings; the papers call it "
-            "<i>present</i>. “3 ×” leads from one place to the next.",
-        )
-    ]
-    if any(under for _, under in families(answer.prediction)):
+    present_word, absent_word = "<i>present</i>", "<i>absent</i>"
+    of_letters = mark(
+        "A phrase counts as in the text if its letters stand there in this order, whatever their endings; "
+        "the papers call it {word}. “3 ×” leads from one place to the next."
+    )
+    of_words = mark(
+        "A phrase counts as in the text if its words stand there side by side, whatever their endings; "
+        "the papers call it {word}. “3 ×” leads from one place to the next."
+    )
+    rows = [(_("In the text"), _(of_letters if letters else of_words, word=present_word))]
+    if any(under for _head, under in families(answer.prediction)):
         rows.append(
-            ("2 longer", "Phrases that hold the one above them, or are a part of it, are folded under it.")
+            (
+                _("{count} longer", count=2),
+                _("Phrases that hold the one above them, or are a part of it, are folded under it."),
+            )
         )
     if any(one.filler for one in (*present, *absent)):
-        rows.append(("Less likely", "Too unlikely by the model's own rule; they make up the number."))
+        meaning = _("Too unlikely by the model's own rule; they make up the number.")
+        rows.append((_("Less likely"), meaning))
     if absent:
         rows.append(
             (
-                "Not in the text",
-                "The papers call it <i>absent</i>. How often such phrases are right was estimated on papers "
-                "near computer science; elsewhere fewer are.",
+                _("Not in the text"),
+                _(
+                    "The papers call it {word}. How often such phrases are right was estimated on papers "
+                    "near computer science; elsewhere fewer are.",
+                    word=absent_word,
+                ),
             )
         )
     lines = "".join(f"<dt>{term}</dt><dd>{meaning}</dd>" for term, meaning in rows)
     return (
-        '<details class="legend"><summary><span class="info" aria-hidden="true">i</span> What this shows'
+        '<details class="legend"><summary><span class="info" aria-hidden="true">i</span> '
+        f"{_('What this shows')}"
         f"</summary><dl>{lines}</dl></details>"
     )
 
@@ -618,15 +656,15 @@ Copy = tuple[str, str, str]
 
 def copies(answer: PredictionResult, heads: Sequence[Family]) -> list[Copy]:
     """The best phrase of each family in several forms; those not in the text only where it says so."""
-    phrases = [head.text for head, _ in heads]
+    phrases = [head.text for head, _under in heads]
     absent = [one.text for one in answer.prediction.absent]
     forms = [
-        ("lines", "One a line", "\n".join(phrases)),
+        ("lines", _("One a line"), "\n".join(phrases)),
         ("bibtex", "BibTeX", f"keywords = {{{', '.join(map(_bibtex, phrases))}}}"),
     ]
     if absent:
-        forms.append(("all", "With those not in the text", "; ".join([*phrases, *absent])))
-    return [("", "Copy", "; ".join(phrases)), *forms]
+        forms.append(("all", _("With those not in the text"), "; ".join([*phrases, *absent])))
+    return [("", _("Copy"), "; ".join(phrases)), *forms]
 
 
 _BIBTEX = str.maketrans({mark: f"\\{mark}" for mark in "&%#_$"} | dict.fromkeys("{},", " "))
@@ -644,12 +682,13 @@ def _keepers(answer: PredictionResult, heads: Sequence[Family]) -> str:
         _button("predict-json", "JSON", f"{_saving('keyphrases.json', 'application/json')} {_RECORD}")
         + keeper("predict-csv", "CSV", keyphrases_csv(answer), "keyphrases.csv", "text/csv")
         + _passages_keeper(answer)
-        + _button("predict-html", "Marked text (HTML)", 'data-export="save"')
-        + _button("predict-print", "Print or save as PDF", 'data-export="print"')
+        + _button("predict-html", _("Marked text (HTML)"), 'data-export="save"')
+        + _button("predict-print", _("Print or save as PDF"), 'data-export="print"')
     )
     return (
-        '<div class="actions" role="group" aria-label="Keep the keyphrases">'
-        f"{keeper('predict-copy', 'Copy', first[2])}{_menu('Copy as', more)}{_menu('Download', saves)}</div>"
+        f'<div class="actions" role="group" aria-label="{_("Keep the keyphrases")}">'
+        f"{keeper('predict-copy', first[1], first[2])}{_menu(_('Copy as'), more)}"
+        f"{_menu(_('Download'), saves)}</div>"
     )
 
 
@@ -661,7 +700,7 @@ def _passages_keeper(answer: PredictionResult) -> str:
     if answer.retrieval is None or not answer.retrieval.passages:
         return ""
     content = passages_csv(answer.retrieval)
-    return keeper("predict-passages-csv", "Passages (CSV)", content, "passages.csv", "text/csv")
+    return keeper("predict-passages-csv", _("Passages (CSV)"), content, "passages.csv", "text/csv")
 
 
 _RECORD = 'data-from="predict-record"'
@@ -687,13 +726,15 @@ def _button(elem_id: str, label: str, action: str) -> str:
 def _code(question: PredictionRequest) -> str:
     blocks = []
     if not _fits_inline(question.document):
-        blocks.append(f'<p class="small">Save the text as <code>{TEXT_FILE}</code> first.</p>')
+        told = _("Save the text as {file} first.", file=f"<code>{TEXT_FILE}</code>")
+        blocks.append(f'<p class="small">{told}</p>')
     if question.further.candidates:
-        told = f"For the command, save your phrases as <code>{PHRASES_FILE}</code>, one a line."
+        file = f"<code>{PHRASES_FILE}</code>"
+        told = _("For the command, save your phrases as {file}, one a line.", file=file)
         blocks.append(f'<p class="small">{told}</p>')
     for elem_id, label, copy, lines in (
-        ("predict-shell", "Command line", "Copy command", shell_lines(question)),
-        ("predict-python", "Python", "Copy program", python_lines(question)),
+        ("predict-shell", _("Command line"), _("Copy command"), shell_lines(question)),
+        ("predict-python", "Python", _("Copy program"), python_lines(question)),
     ):
         blocks.append(
             f'<div class="code"><div class="code-head"><h3>{label}</h3>'
@@ -701,11 +742,16 @@ def _code(question: PredictionRequest) -> str:
             f'<pre id="{elem_id}" tabindex="0" role="region" aria-label="{label}">'
             f"<code>{escape(lines)}</code></pre></div>"
         )
-    return f'<details id="predict-code"><summary>Same in code</summary>{"".join(blocks)}</details>'
+    return f'<details id="predict-code"><summary>{_("Same in code")}</summary>{"".join(blocks)}</details>'
 
 
 def _facts(answer: PredictionResult) -> str:
     language = answer.prediction.language
-    read = f"{escape(language_name(language))} · " if language else ""
-    device = escape(device_name(answer.device))
-    return f"{read}model {escape(answer.model)} · {answer.seconds:.2f} s on {device}"
+    read = f"{escape(_(language_name(language)))} · " if language else ""
+    told = _(
+        "model {model} · {seconds} s on {device}",
+        model=escape(answer.model),
+        seconds=f"{answer.seconds:.2f}",
+        device=escape(device_name(answer.device)),
+    )
+    return f"{read}{told}"

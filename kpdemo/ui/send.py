@@ -24,11 +24,12 @@ from kpdemo.io.files import is_whole
 from kpdemo.io.predictions import bundle_of, count_phrases
 from kpdemo.io.tables import LineError
 from kpdemo.lines import with_title_line
+from kpdemo.locale import _, mark, ngettext
 from kpdemo.routing import refusal_of
 from kpdemo.types import Document, Prediction, Predictor
 from kpdemo.ui.compare import announce_each, build_model_choice, chosen_models, follow_model
 from kpdemo.ui.files import BATCH_SIZE, OwnNames, in_turn_of_files, nothing_read, readable_copies
-from kpdemo.ui.html import count_noun, escape, group_digits, join_names
+from kpdemo.ui.html import documents_text, escape, group_digits, join_names, lines_and_files_text
 from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.requests import read_request
 from kpdemo.ui.widgets import (
@@ -80,10 +81,21 @@ class Problems:
     def all(self) -> list[str]:
         """Every sentence, the lines of files first."""
         rest = self.lines - len(self.first_lines)
-        more = [f"{count_noun(rest, 'more line')} could not be read either."] if rest else []
+        more = (
+            [
+                ngettext(
+                    "{count} more line could not be read either.",
+                    "{count} more lines could not be read either.",
+                    rest,
+                    count=group_digits(rest),
+                )
+            ]
+            if rest
+            else []
+        )
         refused = list(self.refusals)
         if (others := len(refused) - TOLD_LINES) > 0:
-            refused[TOLD_LINES:] = [f"And {group_digits(others)} more like these."]
+            refused[TOLD_LINES:] = [_("And {number} more like these.", number=group_digits(others))]
         return [*self.first_lines, *more, *refused, *self.files, *self.told]
 
     @property
@@ -94,7 +106,7 @@ class Problems:
     def without(self) -> str:
         """What is not sent, such as "2 lines and 1 file"; empty where all is."""
         counts = {"line": self.lines + self.unread["line"], "file": len(self.files) + self.unread["file"]}
-        return " and ".join(count_noun(count, kind) for kind, count in counts.items() if count)
+        return lines_and_files_text(counts["line"], counts["file"])
 
     def add_line(self, problem: str) -> None:
         self.lines += 1
@@ -175,9 +187,11 @@ HandOver = Callable[[Mapping[str, Any], str], str]
 """Keeps a bundle of `kpdemo.io.predictions` from a network address; returns where, or refuses in a ValueError
 of one sentence."""
 
-EMPTY = "Nothing sent yet. Tick models and press the button: raters then grade what any of them predicts."
-NOT_READ = "Not everything could be read:"
-STOPPED = "Stopped: nothing was sent. Press the button to start again."
+EMPTY = mark(
+    "Nothing sent yet. Tick models and press the button: raters then grade what any of them predicts."
+)
+NOT_READ = mark("Not everything could be read:")
+STOPPED = mark("Stopped: nothing was sent. Press the button to start again.")
 
 
 @dataclass(frozen=True)
@@ -277,14 +291,17 @@ class SendHandlers:
         bundle = bundle_of(documents)
         phrases = count_phrases(bundle)
         if not phrases:
-            raise InputError("No keyphrase was found: there is nothing to send.")
+            raise InputError(_("No keyphrase was found: there is nothing to send."))
         stop.check()  # from here on it is sent
         with shown_to_user(ValueError):
             address = self.hand_over(bundle, _address(request))
         asked = {model for _, runs in documents for model in runs}
-        what = (
-            f"{count_noun(phrases, 'keyphrase')} of {count_noun(len(documents), 'document')}, "
-            f"by {join_names([model for model in self.shelf.models if model in asked])},"
+        count = group_digits(phrases)
+        what = _(
+            "{keyphrases} of {documents}, by {models}",
+            keyphrases=ngettext("{count} keyphrase", "{count} keyphrases", phrases, count=count),
+            documents=documents_text(len(documents)),
+            models=join_names([model for model in self.shelf.models if model in asked]),
         )
         return ready_html(address, what, problems, new_tab=self.new_tab)
 
@@ -297,22 +314,27 @@ def _address(request: gr.Request | None) -> str:
 def ready_html(address: str, what: str, problems: Problems, *, new_tab: bool = False) -> str:
     """What is ready, the link to where the project is chosen, and what could not be read or predicted."""
     target = ' target="_blank" rel="noopener"' if new_tab else ""
-    without = f", without {problems.without} that could not be read" if problems.without else ""
+    if problems.without:
+        told = _(
+            "{what}, ready, without {without} that could not be read.", what=what, without=problems.without
+        )
+    else:
+        told = _("{what}, ready.", what=what)
     ready = (
-        f'<div class="note done" role="status"><p>{escape(what)} ready{without}. '
-        f'<a href="{escape(address)}"{target}>Choose the project</a></p></div>'
+        f'<div class="note done" role="status"><p>{escape(told)} '
+        f'<a href="{escape(address)}"{target}>{_("Choose the project")}</a></p></div>'
     )
     if not problems.all:
         return ready
     failed = "".join(f"<li>{escape(problem)}</li>" for problem in problems.all)
-    return f'{ready}<div class="note" role="alert"><p>{NOT_READ}</p><ul>{failed}</ul></div>'
+    return f'{ready}<div class="note" role="alert"><p>{_(NOT_READ)}</p><ul>{failed}</ul></div>'
 
 
 def build_send_section(handlers: SendHandlers | None, fields: QuestionFields) -> None:
     """Under the page's own fields: the models whose keyphrases are pooled, and a button."""
     if handlers is None:
         return
-    section_heading("Send to a project", "send-heading")
+    section_heading(_("Send to a project"), "send-heading")
     models, run, result = _controls(handlers, "send", handlers.stops)
     follow_model(models, fields.model, "send")
     asked = run.click(
@@ -332,7 +354,7 @@ def build_send_files_section(handlers: SendHandlers | None, upload: gr.File) -> 
     """Under the files: the same for all of their documents."""
     if handlers is None:
         return
-    section_heading("Send to a project", "files-send-heading")
+    section_heading(_("Send to a project"), "files-send-heading")
     models, run, result = _controls(handlers, "files-send", handlers.file_stops)
     asked = run.click(
         handlers.send_files,
@@ -353,10 +375,10 @@ def _controls(
     with gr.Row(elem_id=f"{prefix}-controls", elem_classes="controls"):
         with gr.Column(scale=4, min_width=240):
             models = build_model_choice(handlers.shelf, [handlers.shelf.default], prefix)
-        run = gr.Button("Send to a project", elem_id=f"{prefix}-run", scale=0, min_width=220)
+        run = gr.Button(_("Send to a project"), elem_id=f"{prefix}-run", scale=0, min_width=220)
     stop_button(stops, prefix)
-    return models, run, gr.HTML(empty_html(EMPTY), elem_id=f"{prefix}-result")
+    return models, run, gr.HTML(empty_html(_(EMPTY)), elem_id=f"{prefix}-result")
 
 
 def _show_done(progress: gr.Progress, model: str, documents: int, done: int) -> None:
-    progress((done, documents), desc=model, unit="documents" if documents > 1 else "document")
+    progress((done, documents), desc=model, unit=_("documents") if documents > 1 else _("document"))

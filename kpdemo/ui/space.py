@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from kpdemo.errors import InputError, KpdemoError, LanguageError
 from kpdemo.lines import with_title_line
+from kpdemo.locale import _, mark, ngettext
 from kpdemo.routing import map_advice
 from kpdemo.selection import page_score
 from kpdemo.text import phrase_key, shorten, stem, words
@@ -36,7 +37,7 @@ from kpdemo.ui.charts import (
     show_chart,
     titled_axis,
 )
-from kpdemo.ui.html import count_noun, escape, group_digits, score_html
+from kpdemo.ui.html import escape, group_digits, score_html
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.requests import read_request
 from kpdemo.ui.results import with_families
@@ -323,7 +324,7 @@ def group_traces(groups: Sequence[Group], places: NDArray[np.float32]) -> Iterat
         yield {
             "type": "scatter",
             "mode": "lines",
-            "name": "Groups",
+            "name": _("Groups"),
             "legendgroup": GROUP,
             "showlegend": number == 0,
             "x": outline[:, 0].tolist(),
@@ -333,7 +334,7 @@ def group_traces(groups: Sequence[Group], places: NDArray[np.float32]) -> Iterat
             "line": {"color": LINE, "width": 1, "dash": "dot"},
             "hoveron": "fills",
             "hoverinfo": "text",
-            "text": f"{escape_label(short(group.name))}: {count_noun(len(group.rows), 'phrase')}",
+            "text": f"{escape_label(short(group.name))}: {_count_phrases(len(group.rows))}",
         }
 
 
@@ -435,7 +436,7 @@ def _best_in_turns(points: Sequence[VectorPoint]) -> list[int]:
 
 
 def _name(point: VectorPoint) -> str:
-    return "document" if point.kind is PointKind.DOCUMENT else short(point.text)
+    return _("document") if point.kind is PointKind.DOCUMENT else short(point.text)
 
 
 MOST_POINTS = 500
@@ -460,10 +461,10 @@ class Look:
 
 # In the order they are drawn in: the many lie under the few.
 LOOKS = {
-    PointKind.CANDIDATE: Look("Other phrases", COLOURS[5], "circle", 7),
-    PointKind.ABSENT: Look("Keyphrases not in the text", COLOURS[3], "square", 10),
-    PointKind.PRESENT: Look("Keyphrases in the text", COLOURS[0], "diamond", 11),
-    PointKind.DOCUMENT: Look("Document", COLOURS[1], "star", 17),
+    PointKind.CANDIDATE: Look(mark("Other phrases"), COLOURS[5], "circle", 7),
+    PointKind.ABSENT: Look(mark("Keyphrases not in the text"), COLOURS[3], "square", 10),
+    PointKind.PRESENT: Look(mark("Keyphrases in the text"), COLOURS[0], "diamond", 11),
+    PointKind.DOCUMENT: Look(mark("Document"), COLOURS[1], "star", 17),
 }
 
 
@@ -504,14 +505,21 @@ def map_table_html(space: VectorSpace, cosines: Sequence[float]) -> str:
     keyphrases = sum(space.points[row].kind is not PointKind.CANDIDATE for row in rows)
     shown = sorted(rows[: keyphrases + TABLE_CANDIDATES], key=lambda row: -cosines[row])
     lines = "".join(_point_row_html(space.points[row], cosines[row]) for row in shown)
-    heads = "".join(f'<th scope="col">{name}</th>' for name in ("Phrase", "Kind", "Score"))
+    heads = "".join(f'<th scope="col">{name}</th>' for name in (_("Phrase"), _("Kind"), _("Score")))
     left_out = len(rows) - len(shown)
-    told = count_noun(left_out, "phrase with a lower score is", "phrases with lower scores are")
-    note = f'<p class="small">{told} left out.</p>' if left_out else ""
+    told = ngettext(
+        "{count} phrase with a lower score is left out.",
+        "{count} phrases with lower scores are left out.",
+        left_out,
+        count=group_digits(left_out),
+    )
+    note = f'<p class="small">{told}</p>' if left_out else ""
     return (
-        '<div class="space-table" tabindex="0" role="region" aria-label="Phrases of the map as a table">'
-        '<table class="keyphrases"><caption>Nearest to the document first</caption>'
-        f'<thead><tr>{heads}<th scope="col" class="number" title="cosine">Closeness</th></tr></thead>'
+        '<div class="space-table" tabindex="0" role="region" '
+        f'aria-label="{_("Phrases of the map as a table")}">'
+        f'<table class="keyphrases"><caption>{_("Nearest to the document first")}</caption>'
+        f'<thead><tr>{heads}<th scope="col" class="number" title="{_("cosine")}">{_("Closeness")}</th>'
+        "</tr></thead>"
         f"<tbody>{lines}</tbody></table>{note}</div>"
     )
 
@@ -523,11 +531,12 @@ def groups_html(space: VectorSpace, groups: Sequence[Group]) -> str:
         best = group.rows[:SHOWN_OF_GROUP]
         phrases = " · ".join(f"<bdi>{escape(space.points[row].text)}</bdi>" for row in best)
         more = len(group.rows) - len(best)
-        rest = f" and {more} more" if more else ""
+        rest = f" {_('and {number} more', number=more)}" if more else ""
         items += f'<li><strong dir="auto">{escape(group.name)}</strong>: {phrases}{rest}</li>'
     if not items:
         return ""
-    summary = f"<summary>{count_noun(len(groups), 'group')} on the map</summary>"
+    told = ngettext("{count} group on the map", "{count} groups on the map", len(groups))
+    summary = f"<summary>{told}</summary>"
     return f'<details class="groups">{summary}<ol>{items}</ol></details>'
 
 
@@ -550,7 +559,7 @@ def _markers(look: Look, places: NDArray[np.float32]) -> Chart:
     return {
         "type": "scatter",
         "mode": "markers",
-        "name": look.name,
+        "name": _(look.name),
         "x": places[:, 0].tolist(),
         "y": places[:, 1].tolist(),
         "marker": {
@@ -566,19 +575,19 @@ def _markers(look: Look, places: NDArray[np.float32]) -> Chart:
 def _hover(point: VectorPoint, cosine: float) -> str:
     text = shorten(point.text, LONGEST_HOVER)
     if point.kind is PointKind.DOCUMENT:
-        return f"{escape_label(text)}<br>the whole text"
-    score = "" if point.score is None else f"score {page_score(point.score)}, "
-    return f"{escape_label(text)}<br>{KINDS[point.kind]}: {score}closeness to the text {cosine:z.2f}"
+        return f"{escape_label(text)}<br>{_('the whole text')}"
+    closeness = _("closeness to the text {closeness}", closeness=f"{cosine:z.2f}")
+    parts = (
+        [closeness] if point.score is None else [_("score {score}", score=page_score(point.score)), closeness]
+    )
+    return f"{escape_label(text)}<br>{_(KINDS[point.kind])}: {', '.join(parts)}"
 
 
 def _layout(plane: Plane, ranges: NDArray[np.float32]) -> Chart:
     layout = plain_layout(HEIGHT + 80, legend=True)
     titles = ["", ""]
     if plane.shares is not None:
-        titles = [
-            f"{name} component, {share:.0%} of the variance"
-            for name, share in zip(("First", "Second"), plane.shares, strict=True)
-        ]
+        titles = [_(name, share=f"{share:.0%}") for name, share in zip(COMPONENTS, plane.shares, strict=True)]
     for name, title, shown in zip(("xaxis", "yaxis"), titles, ranges.tolist(), strict=True):
         frame = {"showline": True, "mirror": True, "linecolor": GRID, "showticklabels": False}
         layout[name] = {**titled_axis(title), **frame, "range": shown, "showgrid": False, "fixedrange": True}
@@ -597,14 +606,14 @@ def _layout(plane: Plane, ranges: NDArray[np.float32]) -> Chart:
 
 def _point_row_html(point: VectorPoint, cosine: float) -> str:
     score = "–" if point.score is None else score_html(point.score)
-    kind = KINDS[point.kind]
+    kind = _(KINDS[point.kind])
     return (
         f'<tr><th scope="row" dir="auto">{escape(point.text)}</th><td>{kind}</td><td>{score}</td>'
         f'<td class="number">{cosine:z.2f}</td></tr>'
     )
 
 
-EMPTY = (
+EMPTY = mark(
     "No map yet. Enter a text on the Keyphrases page, then press Draw here: the map uses that text and "
     "its options."
 )
@@ -612,42 +621,52 @@ SPACES = ("extractor", "reranker", "bank")
 """The spaces that have a place on the page, by their names."""
 
 METHODS = [
-    ("Overview (PCA), at once", Method.PCA.value),
-    ("Neighbours (t‑SNE), some seconds", Method.TSNE.value),
+    (mark("Overview (PCA), at once"), Method.PCA.value),
+    (mark("Neighbours (t‑SNE), some seconds"), Method.TSNE.value),
 ]
 KINDS = {
-    PointKind.PRESENT: "in the text",
-    PointKind.ABSENT: "not in the text",
-    PointKind.CANDIDATE: "other phrase",
-    PointKind.DOCUMENT: "document",
+    PointKind.PRESENT: mark("in the text"),
+    PointKind.ABSENT: mark("not in the text"),
+    PointKind.CANDIDATE: mark("other phrase"),
+    PointKind.DOCUMENT: mark("document"),
 }
 TITLES = {
-    "extractor": "Phrases of the text",
-    "reranker": "Phrases in the text and others",
-    "bank": "Phrases that are not in the text",
+    "extractor": mark("Phrases of the text"),
+    "reranker": mark("Phrases in the text and others"),
+    "bank": mark("Phrases that are not in the text"),
 }
-INTRODUCTION = (
+INTRODUCTION = mark(
     "Each point is a phrase, and the star is the whole text. What the model takes to be alike in meaning "
     "lies close together: a phrase near the star says what the text is about. Point at a phrase, or tap it, "
     "to see its name; a dotted outline holds phrases that lie together, and is named by the words that they "
     "share. Press a kind above the map to hide it."
 )
 MEANINGS = {
-    "extractor": "By this the model chooses keyphrases among the phrases of the text.",
-    "reranker": "By this the model chooses phrases whether or not they occur in the text.",
-    "bank": "By this the model chooses those that are not in the text, from the keyphrases of other "
-    "documents; those in the text are there for orientation.",
+    "extractor": mark("By this the model chooses keyphrases among the phrases of the text."),
+    "reranker": mark("By this the model chooses phrases whether or not they occur in the text."),
+    "bank": mark(
+        "By this the model chooses those that are not in the text, from the keyphrases of other documents; "
+        "those in the text are there for orientation."
+    ),
 }
 READINGS = {
-    Method.PCA: "Points far apart here differ in meaning for the model; points close together may still "
-    "differ in ways that two dimensions do not show.",
-    Method.TSNE: "t‑SNE keeps neighbours together: only who is next to whom counts, not the size of a group "
-    "or how far apart groups are.",
+    Method.PCA: mark(
+        "Points far apart here differ in meaning for the model; points close together may still differ in "
+        "ways that two dimensions do not show."
+    ),
+    Method.TSNE: mark(
+        "t‑SNE keeps neighbours together: only who is next to whom counts, not the size of a group or how "
+        "far apart groups are."
+    ),
 }
-NAMES_NOTE = "The text and the best keyphrases have their names beside them where there is room."
-TOO_FEW = "There are too few points for t‑SNE, so they are laid out by PCA."
-STOPPED = "Stopped before the map was drawn: press Draw to start again."
+NAMES_NOTE = mark("The text and the best keyphrases have their names beside them where there is room.")
+TOO_FEW = mark("There are too few points for t‑SNE, so they are laid out by PCA.")
+STOPPED = mark("Stopped before the map was drawn: press Draw to start again.")
 SHOWN_TITLE = 80
+COMPONENTS = (
+    mark("First component, {share} of the variance"),
+    mark("Second component, {share} of the variance"),
+)
 
 
 @dataclass(frozen=True)
@@ -668,7 +687,7 @@ class SpaceHandlers:
         *further: Any,
     ) -> tuple[Any, ...]:
         """What was drawn; then for each of `SPACES` its place, what it is, its chart, buttons and table."""
-        with shown_to_user(KpdemoError), self.stops.begun(page_of(request), STOPPED) as stop:
+        with shown_to_user(KpdemoError), self.stops.begun(page_of(request), _(STOPPED)) as stop:
             question = read_request(document, model, count, threshold, language, *further)
             started = time.perf_counter()
             with listen_with(partial(show_share, progress)):
@@ -697,9 +716,10 @@ class SpaceHandlers:
 
     def _nothing_drawn(self, question: PredictionRequest) -> str:
         """Why, in one sentence."""
-        return (
-            f"The model “{self.shelf.reader_of(question)}” does not compare vectors, so there is nothing to "
-            "draw: choose another one on the Keyphrases page."
+        return _(
+            "The model “{model}” does not compare vectors, so there is nothing to draw: choose another one "
+            "on the Keyphrases page.",
+            model=self.shelf.reader_of(question),
         )
 
 
@@ -724,13 +744,19 @@ def as_answered(space: VectorSpace, answer: Prediction) -> VectorSpace:
 
 def build_space_tab(handlers: SpaceHandlers, fields: QuestionFields) -> None:
     """The layout to choose and a button, and under them a place for each space."""
-    section_heading("Semantic space", "space-heading")
-    gr.HTML(f"<p>{INTRODUCTION}</p>", elem_id="space-help")
+    section_heading(_("Semantic space"), "space-heading")
+    gr.HTML(f"<p>{_(INTRODUCTION)}</p>", elem_id="space-help")
     with gr.Row(elem_id="space-controls", elem_classes="controls"):
-        method = gr.Radio(METHODS, value=Method.PCA.value, label="Layout", elem_id="space-method", scale=4)
-        run = gr.Button("Draw", variant="primary", elem_id="space-run", scale=0, min_width=140)
+        method = gr.Radio(
+            [(_(name), method) for name, method in METHODS],
+            value=Method.PCA.value,
+            label=_("Layout"),
+            elem_id="space-method",
+            scale=4,
+        )
+        run = gr.Button(_("Draw"), variant="primary", elem_id="space-run", scale=0, min_width=140)
     stop_button(handlers.stops, "space")
-    facts = gr.HTML(empty_html(EMPTY), elem_id="space-facts")
+    facts = gr.HTML(empty_html(_(EMPTY)), elem_id="space-facts")
     parts = [part for name in SPACES for part in _build_place(name)]
     asked = run.click(
         handlers.draw,
@@ -777,9 +803,9 @@ def _parts(
         sentences.append(TOO_FEW)
     if len(shown.points) < len(space.points):
         whole, drawn = group_digits(len(space.points) - 1), group_digits(len(shown.points) - 1)
-        sentences.append(f"The map shows the best {drawn} of {whole} phrases.")
-    about = f'<h3>{TITLES[name]}</h3><p class="small">{escape(" ".join(sentences))}</p>'
-    says = f"The text among its phrases: {TITLES[name].lower()}"
+        sentences.append(_("The map shows the best {drawn} of {all} phrases.", drawn=drawn, all=whole))
+    about = f'<h3>{_(TITLES[name])}</h3><p class="small">{escape(" ".join(map(_, sentences)))}</p>'
+    says = _("The text among its phrases: {title}", title=_(TITLES[name]).lower())
     return (
         gr.Column(visible=True),
         about,
@@ -787,6 +813,10 @@ def _parts(
         chart_buttons(_chart_id(name), says, f"{name}-space"),
         groups_html(shown, groups) + map_table_html(shown, cosines),
     )
+
+
+def _count_phrases(number: int) -> str:
+    return ngettext("{count} phrase", "{count} phrases", number, count=group_digits(number))
 
 
 def _chart_id(name: str) -> str:
@@ -798,6 +828,6 @@ def _facts_html(question: PredictionRequest, seconds: float) -> str:
     first = " ".join((document.title or document.body).split())
     beginning = shorten(first, SHOWN_TITLE)
     return (
-        f'<p><q dir="auto">{escape(beginning)}</q> <span class="small">model {escape(question.model)} · '
-        f"{seconds:.2f}\N{NO-BREAK SPACE}s</span></p>"
+        f'<p><q dir="auto">{escape(beginning)}</q> <span class="small">'
+        f"{_('model {model}', model=escape(question.model))} · {seconds:.2f}\N{NO-BREAK SPACE}s</span></p>"
     )

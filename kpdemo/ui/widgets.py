@@ -15,7 +15,7 @@ import gradio as gr
 from gradio.events import Dependency
 
 from kpdemo.languages import NAMES
-from kpdemo.locale import _
+from kpdemo.locale import CATALOGUES, _, mark
 from kpdemo.translation import LANGUAGES as TRANSLATED
 from kpdemo.translation import current_language, html_language
 from kpdemo.ui.html import escape as escape
@@ -149,48 +149,59 @@ class QuestionFields:
         return [self.document, self.model, *self.options.all]
 
 
-LANGUAGES = [("Detect", ""), *((name, code) for code, name in NAMES.items())]
 STYLES = [
-    ("As the model was made", ""),
-    ("An author: few, the core", "author"),
-    ("An indexer: more, and longer ones", "indexer"),
+    (mark("As the model was made"), ""),
+    (mark("An author: few, the core"), "author"),
+    (mark("An indexer: more, and longer ones"), "indexer"),
 ]
 
 
 def option_fields(prefix: str) -> OptionFields:
     """Which keyphrases are given, then how the document is read."""
-    gr.HTML('<p class="row-label">Which keyphrases</p>')
+    gr.HTML(f'<p class="row-label">{_("Which keyphrases")}</p>')
     with gr.Row():
-        count = _short_field(f"How many, 1 to {LARGEST_COUNT}", "the model decides", f"{prefix}-count")
-        threshold = _short_field("Lowest score, 0 to 1", "the model decides", f"{prefix}-threshold")
-        shortest = _short_field("Shortest, in words", "no limit", f"{prefix}-shortest")
-        longest = _short_field("Longest, in words", "no limit", f"{prefix}-longest")
-    exclude = _phrases_field("Leave out", "words or phrases, one a line", f"{prefix}-exclude")
-    apart = gr.Checkbox(label="A phrase and those inside it take one place", elem_id=f"{prefix}-apart")
-    unsure = gr.Checkbox(label="Also those not in the text that are mostly wrong", elem_id=f"{prefix}-unsure")
-    diversity = gr.Slider(
-        0, 1, value=0, step=0.1, label="Variety: how much they differ", elem_id=f"{prefix}-diversity"
+        count = _short_field(
+            _("How many, 1 to {most}", most=LARGEST_COUNT), _("the model decides"), f"{prefix}-count"
+        )
+        threshold = _short_field(_("Lowest score, 0 to 1"), _("the model decides"), f"{prefix}-threshold")
+        shortest = _short_field(_("Shortest, in words"), _("no limit"), f"{prefix}-shortest")
+        longest = _short_field(_("Longest, in words"), _("no limit"), f"{prefix}-longest")
+    exclude = _phrases_field(_("Leave out"), _("words or phrases, one a line"), f"{prefix}-exclude")
+    apart = gr.Checkbox(label=_("A phrase and those inside it take one place"), elem_id=f"{prefix}-apart")
+    unsure = gr.Checkbox(
+        label=_("Also those not in the text that are mostly wrong"), elem_id=f"{prefix}-unsure"
     )
-    gr.HTML('<p class="row-label">How the text is read</p>')
+    diversity = gr.Slider(
+        0, 1, value=0, step=0.1, label=_("Variety: how much they differ"), elem_id=f"{prefix}-diversity"
+    )
+    gr.HTML(f'<p class="row-label">{_("How the text is read")}</p>')
     candidates = _phrases_field(
-        "Phrases of your own", "such as a thesaurus, one phrase a line", f"{prefix}-candidates"
+        _("Phrases of your own"), _("such as a thesaurus, one phrase a line"), f"{prefix}-candidates"
     )
     only = gr.Radio(
-        [("Only these", ONLY), ("These first", FIRST)],
+        [(_("Only these"), ONLY), (_("These first"), FIRST)],
         value=ONLY,
-        label="Of these phrases",
+        label=_("Of these phrases"),
         visible=False,
         elem_id=f"{prefix}-only",
     )
     shown = "(typed) => ({ __type__: 'update', visible: Boolean(typed?.trim()) })"
     candidates.change(None, candidates, only, js=shown, api_name=f"show_choice_of_{prefix}", **QUIETLY)
-    guide = _phrases_field("Move up what is like", "words that guide, one a line", f"{prefix}-guide")
+    guide = _phrases_field(_("Move up what is like"), _("words that guide, one a line"), f"{prefix}-guide")
     with gr.Row():
         language = gr.Dropdown(
-            LANGUAGES, value="", label="Language", min_width=140, elem_id=f"{prefix}-language"
+            [(_("Detect"), ""), *((_(name), code) for code, name in NAMES.items())],
+            value="",
+            label=_("Language"),
+            min_width=140,
+            elem_id=f"{prefix}-language",
         )
         style = gr.Dropdown(
-            STYLES, value="", label="English, in the style of", min_width=140, elem_id=f"{prefix}-style"
+            [(_(name), style) for name, style in STYLES],
+            value="",
+            label=_("English, in the style of"),
+            min_width=140,
+            elem_id=f"{prefix}-style",
         )
     return OptionFields(
         count,
@@ -283,7 +294,7 @@ _REFUSED = """() => { delete document.querySelector("#RESULT").dataset.outdated;
 def forget_script(text: str, *, downloads: int = 1) -> str:
     """JavaScript: what stands in the place of a result, and its downloads, while what is chosen has none."""
     nothing = ", {__type__: 'update', value: null, interactive: false}" * downloads
-    return f"() => [{json.dumps(empty_html(text))}{nothing}]"
+    return f"() => [{json.dumps(empty_html(_(text)))}{nothing}]"
 
 
 def forget_with(read: Sequence[gr.Textbox | gr.File], asked: Dependency, result: gr.HTML, text: str) -> None:
@@ -296,12 +307,28 @@ def forget_with(read: Sequence[gr.Textbox | gr.File], asked: Dependency, result:
     """
     name = str(result.elem_id).replace("-", "_")
     forget, empty_late, after_refusal = (
-        script.replace("RESULT", str(result.elem_id)).replace("EMPTY", json.dumps(empty_html(text)))
+        script.replace("RESULT", str(result.elem_id)).replace("EMPTY", json.dumps(empty_html(_(text))))
         for script in (_FORGET, _FORGET_LATE, _REFUSED)
     )
     gr.on([one.change for one in read], None, None, result, js=forget, api_name=f"forget_{name}")
     asked.success(None, result, result, js=empty_late, api_name=f"forget_late_{name}", show_progress="hidden")
     asked.failure(None, js=after_refusal, api_name=f"remember_{name}", show_progress="hidden")
+
+
+def counting_script(one: str, more: str) -> str:
+    """JavaScript: a function of a number, and of how it is written, that says it with its noun.
+
+    Args:
+        one: a marked message with {count}.
+        more: its other form in English.
+    """
+    code = current_language()
+    forms = json.dumps(CATALOGUES.messages(code).get(one, [one, more]), ensure_ascii=False)
+    return (
+        "((forms, rules) => (number, shown) => "
+        "forms[Math.min({ one: 0, few: 1 }[rules.select(number)] ?? Infinity, forms.length - 1)]"
+        f'.replace("{{count}}", shown))({forms}, new Intl.PluralRules("{code}"))'
+    )
 
 
 def page_of(request: gr.Request | None) -> str:
@@ -321,16 +348,16 @@ def stop_button(stops: Stops, prefix: str) -> None:
         stops.ask(page_of(request))
 
     with gr.Row(elem_id=f"{prefix}-wait", elem_classes="wait"):
-        button = gr.Button("Stop", scale=0, min_width=80, elem_id=f"{prefix}-stop")
+        button = gr.Button(_("Stop"), scale=0, min_width=80, elem_id=f"{prefix}-stop")
     button.click(stop, api_name=f"stop_{prefix.replace('-', '_')}", **QUIETLY)
 
 
-EARLIER = "Earlier answer"
-UNANSWERED = "Your last request was not answered."
-CHOOSE_AGAIN = "Choose the files again, then press the button again."
+EARLIER = mark("Earlier answer")
+UNANSWERED = mark("Your last request was not answered.")
+CHOOSE_AGAIN = mark("Choose the files again, then press the button again.")
 """What to do where files may have gone before they were read."""
 
-_NOTE = f"""async (shown) => {{
+_NOTE = """async (shown) => {
   const reason = await (REASON)(shown ?? "");
   if (!reason) return shown;
   const note = document.createElement("p");
@@ -339,8 +366,8 @@ _NOTE = f"""async (shown) => {{
   note.textContent = reason;
   const answer = (shown ?? "").replace(/^<p class="(note refusal|empty)".*?<\\/p>/s, "");
   if (!answer || answer.startsWith('<details class="earlier"')) return note.outerHTML + answer;
-  return `${{note.outerHTML}}<details class="earlier"><summary>{EARLIER}</summary>${{answer}}</details>`;
-}}"""
+  return `${note.outerHTML}<details class="earlier"><summary>EARLIER</summary>${answer}</details>`;
+}"""
 
 # Gradio tells the reason in a toast, which would cover the page, and goes.
 _REASON = """async (shown) => {
@@ -360,7 +387,11 @@ _COME_TO_REASON = """async () => {
 
 def note_script(text: str) -> str:
     """JavaScript that puts a note in the place of a result, and folds the answer that was there under it."""
-    return _NOTE.replace("REASON", f"() => {json.dumps(text)}")
+    return _note_script(f"() => {json.dumps(_(text))}")
+
+
+def _note_script(reason: str) -> str:
+    return _NOTE.replace("REASON", reason).replace("EARLIER", escape(_(EARLIER)))
 
 
 def keep_reason(asked: Dependency, result: gr.HTML, advice: str = "") -> None:
@@ -369,8 +400,8 @@ def keep_reason(asked: Dependency, result: gr.HTML, advice: str = "") -> None:
     `advice` tells what to do where no reason came.
     """
     name = f"reason_of_{asked['api_name']}"
-    unanswered = json.dumps(f"{UNANSWERED} {advice}".strip())
-    script = _NOTE.replace("REASON", _REASON.replace("UNANSWERED", unanswered))
+    unanswered = json.dumps(" ".join(_(text) for text in (UNANSWERED, advice) if text))
+    script = _note_script(_REASON.replace("UNANSWERED", unanswered))
     kept = asked.failure(None, result, result, js=script, api_name=f"keep_{name}", show_progress="hidden")
     seen = _COME_TO_REASON.replace("RESULT", str(result.elem_id))
     kept.then(None, js=seen, api_name=f"come_to_{name}", show_progress="hidden")
@@ -394,12 +425,13 @@ def page_header(name: str, purpose: str, links: Sequence[PageLink] = (), user_fr
         user_from: the address from which each browser asks for the name of its user, as JSON with "name" and
             "address"; empty where nobody signs in.
     """
+    menu = language_menu()
     shown = [replace(link, text=_(link.text)) for link in links]
     user = f'<span class="page-user" data-user-from="{escape(user_from)}"></span>' if user_from else ""
     navigation = f'<nav aria-label="{_("Pages")}">{links_html(shown)}</nav>' if links else ""
     return gr.HTML(
         f'<div class="page-header"><div><h1>{escape(name)}</h1><p>{escape(purpose)}</p></div>'
-        f'<div class="page-tools">{navigation}{user}{theme_button()}</div></div>',
+        f'<div class="page-tools">{navigation}{user}{menu}{theme_button()}</div></div>',
         elem_id="page-header",
     )
 

@@ -271,6 +271,13 @@ def open_annotation_page(page: Page, address: str) -> None:
     page.evaluate(SCRIPTS_ARE_THERE)
 
 
+def unfold(page: Page, place: str) -> None:
+    """Open every part of a place that Gradio has folded."""
+    for fold in page.locator(f"{place} .label-wrap").all():
+        if "open" not in (fold.get_attribute("class") or "").split():
+            fold.click()
+
+
 def serious_violations(page: Page, part: str | None = None, *, rule: str | None = None) -> list[str]:
     """What axe-core finds on a page, or in a part of it, that keeps somebody from using it.
 

@@ -13,7 +13,7 @@ from annotation.services.leaderboard import Gold
 from annotation.system_report import System
 from annotation.types import NewPair, ProjectSettings, Role
 from annotation.web.responder import COOKIE
-from tests.browser.conftest import PASSWORD, Site, serious_violations
+from tests.browser.conftest import PASSWORD, Site, serious_violations, unfold
 from tests.predicted import GRADES as SENT
 from tests.predicted import grade, sent_project
 from tests.profiles import PATIENCE
@@ -33,7 +33,7 @@ PAGES = {
     "larger items": ("/annotate/review?project={project}&tab=items", "#items-list table"),
     "agreement": (
         "/annotate/agreement?project={project}",
-        "#agreement-together-chart .main-svg .xaxislayer-above",
+        "#agreement-widest-pairs",
     ),
     "adjudicate": ("/annotate/adjudicate?project={project}", "#adjudicate-form"),
     "leaderboard": (
@@ -136,6 +136,9 @@ def test_axe_finds_nothing_serious_in_light_and_dark(site, places, tabs, name):
     page.locator(shown).first.wait_for()
     if path.startswith("/annotate") and name != "send":
         page.locator("#page-user").wait_for()
+    if name == "agreement":
+        unfold(page, "#agreement-page")
+        page.locator("#agreement-together-chart .main-svg .xaxislayer-above").first.wait_for()
     assert not is_dark(page)
     assert serious_violations(page) == []
     button = page.get_by_role("button", name="Light / dark")
@@ -169,6 +172,8 @@ def test_tables_cut_no_word_that_fits_on_a_phone(site, places, tabs, name):
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(site.address + path.format(**places))
     page.locator(shown).first.wait_for()
+    if name == "agreement":
+        unfold(page, "#agreement-page")
     expect(page.get_by_role("cell", name="everyday conversation").first).to_be_visible()
     assert page.evaluate(CUT_WORDS) == []
     page.set_viewport_size({"width": 1280, "height": 720})

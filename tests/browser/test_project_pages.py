@@ -135,6 +135,7 @@ def test_from_an_empty_server_to_the_first_grade(empty_site, browser):
     expect(rater.locator("#home-projects")).to_contain_text("You graded 0 pairs, up to 2 left")
     expect(rater.locator("#home-new")).to_have_count(0)
     rater.get_by_role("link", name="Grade pairs").click()
+    rater.get_by_role("button", name="I have read the guidelines: begin").click()
     rater.locator("#rate-scale").wait_for()
     press(rater, "3", "Enter")
     expect(rater.locator("#rate-saved")).to_contain_text("Saved")
@@ -387,6 +388,7 @@ def test_who_leads_alone_grades_without_a_detour(site, browser, project):
     expect(page.locator("#members-join")).to_be_hidden()
     expect(page.get_by_role("link", name="Rate", exact=True)).to_be_visible()
     page.get_by_role("link", name="Grade pairs").click()
+    page.get_by_role("button", name="I have read the guidelines: begin").click()
     expect(page.locator("#rate-work")).to_be_visible()
 
 
@@ -444,6 +446,7 @@ def test_a_withdrawn_pair_is_given_to_nobody_and_the_grade_of_who_had_it_is_kept
     services, ana = site.services, site.services.accounts.user("Ana").id
     rating = site.page(browser, "Ana", f"/annotate/rate?project={project}")
     right = rating.locator("#rate-right")
+    rating.get_by_role("button", name="I have read the guidelines: begin").click()
     expect(right).to_contain_text("right")
     first, second, third, fourth = (
         pair.right for pair in services.assignment.queue(project, ana, count=4).pairs

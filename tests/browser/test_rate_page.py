@@ -17,7 +17,7 @@ from playwright.sync_api import Page, expect
 from annotation.scale import LONGEST_DESCRIPTION, LONGEST_POINT_NAME, PRESETS, parse_scale
 from annotation.types import KnownPair, NewPair, NewRating, Project, ProjectSettings, Role, User
 from annotation.web.responder import COOKIE
-from tests.browser.conftest import PASSWORD, Site, Watch, serious_violations
+from tests.browser.conftest import PASSWORD, Site, Watch, serious_violations, unfold
 from tests.browser.pressing import press, press_blindly
 from tests.browser.test_quality_pages import begin_training
 
@@ -62,13 +62,20 @@ class Desk:
         self.context = self.site.context(self.browser, self.rater.name, **options)
         return self.another_tab()
 
-    def another_tab(self, script: str = "") -> Page:
-        """Another page of the rater's, with a script that runs before its own."""
+    def another_tab(self, script: str = "", *, begins: bool = True) -> Page:
+        """Another page of the rater's, with a script that runs before its own.
+
+        Args:
+            begins: whether the rater goes on from the guidelines, where they have to be read first.
+        """
         page = self.context.new_page()
         page.add_init_script(script)
         self.watch.over(page, self.site.address)
         page.goto(self.path)
         expect(page.locator("#rate-form:not([data-phase=loading])")).to_be_attached()
+        begin = page.get_by_role("button", name="I have read the guidelines: begin")
+        if begins and begin.is_visible():
+            begin.click()
         return page
 
     @property
@@ -231,8 +238,10 @@ def test_a_pair_comes_back_unmarked_and_agreement_tells_how_the_rater_agrees_wit
     assert len(set(seen)) == 24
     assert set(seen[:22]) == {f"late train {at}" for at in range(1, 23)}
     page = desk.site.page(desk.browser, "root", f"/annotate/agreement?project={desk.project.id}")
+    expect(page.locator("#agreement-figures-part")).to_be_visible()
+    unfold(page, "#agreement-page")
     row = page.locator("#agreement-page").get_by_role("row").filter(has_text="all raters").first
-    row.wait_for(state="attached")
+    row.wait_for()
     assert [cell.strip() for cell in row.locator("td, th").all_text_contents()][:4] == [
         "all raters",
         "4",
@@ -747,8 +756,18 @@ def test_an_answer_can_be_changed_by_a_key_for_five_seconds_by_a_line_and_later_
 
 def test_who_is_done_sees_the_answers_without_unfolding_them_and_changes_them_there(open_desk):
     desk = open_desk(2, guidelines="# Read\n\nTwice.")
-    page = desk.open()
+    desk.context = desk.site.context(desk.browser, desk.rater.name)
+    page = desk.another_tab(begins=False)
     answers, message, note = (page.locator(f"#rate-{part}") for part in ("history", "message", "earlier"))
+    expect(message.locator("span").first).to_have_text("Please read the guidelines below first.")
+    expect(page.locator("#rate-guidelines")).to_contain_text("Twice.")
+    press(page, "1", "Enter")  # for no pair that is shown
+    begin = page.get_by_role("button", name="I have read the guidelines: begin")
+    begin.click()
+    expect(page.locator("#rate-pair")).to_be_focused()
+    page.reload()
+    expect(page.locator("#rate-right")).to_have_text("late train 1")
+    expect(begin).to_be_hidden()
     expect(answers.locator("li")).to_have_count(0)
     press(page, "1", "Enter", "3", "Enter")
     expect(message).to_contain_text("You have graded 2 pairs,")

@@ -24,11 +24,19 @@ def expect_text(page: Page, text: str) -> None:
     expect(page.locator("#predict-document textarea")).to_have_value(text)
 
 
-def test_a_reload_and_back_keep_the_text_and_the_tab_and_a_new_tab_shows_nothing_of_them(fresh, address):
+def test_a_reload_a_language_and_back_keep_text_and_tab_and_a_new_tab_shows_nothing_of_them(fresh, address):
     write(fresh)
     fresh.reload()
     expect_text(fresh, WHOLE)
     expect(fresh.locator("#predict-length")).to_contain_text(f"{group_digits(len(WHOLE))} characters")
+    menu = fresh.locator("[data-language-menu]")
+    menu.select_option("de")
+    expect(fresh.get_by_role("tab", name="Schl\u00fcsselbegriffe")).to_be_visible()
+    expect_text(fresh, WHOLE)
+    expect(fresh.locator("#predict-length")).to_contain_text(f"{group_digits(len(WHOLE))} Zeichen")
+    fresh.locator("#predict-run").click()
+    expect(fresh.locator("#predict-text-heading")).to_have_text("Im Text")
+    menu.select_option("en")
     fresh.locator("#predict-run").click()
     expect(fresh.locator("#predict-phrases")).to_contain_text("boundary integral equation")
     fresh.get_by_role("tab", name="Evaluate").click()

@@ -190,20 +190,38 @@ def test_an_upgrade_keeps_every_row(database, later):
     assert after == before
 
 
-def test_the_grades_of_a_database_without_scales_stay_as_they_are(bare, tmp_path):
-    upgrade(bare, to="0019")
-    with new_database("sqlite", tmp_path) as made:
+def fill_earlier(database: Database, folder: Path) -> dict[str, list[list[object]]]:
+    """Fill a database of an earlier revision; the rows by table, of later tables none."""
+    with new_database("sqlite", folder) as made:
         fill(made)
         rows = contents(made)
-    with bare.engine.begin() as connection:
+    with database.engine.begin() as connection:
         for table in Base.metadata.sorted_tables:
             if table.name not in inspect(connection).get_table_names():
-                rows[table.name] = []  # of a later revision
+                rows[table.name] = []
                 continue
             there = {column["name"] for column in inspect(connection).get_columns(table.name)}
             for row in rows[table.name]:
                 named = zip((column.name for column in table.columns), row, strict=True)
                 connection.execute(table.insert(), {name: value for name, value in named if name in there})
+    return rows
+
+
+def test_the_history_of_second_grades_begins_with_those_that_stand(bare, tmp_path):
+    upgrade(bare, to="0023")
+    fill_earlier(bare, tmp_path)
+    upgrade(bare)
+    with bare.reading() as session:
+        history = session.execute(text("SELECT quarters, previous_quarters FROM repeat_history")).all()
+    assert history == [(3, None)]
+    assert check(bare).problems == ()
+    with pytest.raises(DBAPIError, match="append-only"), bare.session() as session:
+        session.execute(text("UPDATE repeat_history SET quarters = 1"))
+
+
+def test_the_grades_of_a_database_without_scales_stay_as_they_are(bare, tmp_path):
+    upgrade(bare, to="0019")
+    rows = fill_earlier(bare, tmp_path)
     upgrade(bare)
     assert contents(bare) == rows
     assert check(bare).problems == ()

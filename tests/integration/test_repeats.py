@@ -19,7 +19,7 @@ from annotation.services.assignment import AssignmentService
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingExportService, RatingService, RemarkService
 from annotation.types import SkipReason
-from db.models import Assignment, Rating, RatingChange, Repeat
+from db.models import Assignment, Rating, RatingChange, Repeat, RepeatChange
 from tests.databases import row_problems
 from tests.people import MovableClock, at_once
 from tests.raters import check, check_finished, new_world
@@ -126,6 +126,13 @@ def test_the_second_grade_is_an_answer_of_its_own(database):
     assert (twice.pairs, twice.difference) == (1, 1.0)
     desk.answer(pair, "2")
     assert AgreementService(database).report(desk.world.project).twice.identical == 1
+    with database.reading() as session:
+        history = session.scalars(select(RepeatChange).order_by(RepeatChange.id)).all()
+    assert [(each.previous_quarters, each.quarters, each.seconds) for each in history] == [
+        (None, 12, 3.0),
+        (12, 8, 3.0),
+    ]
+    assert row_problems(database) == []
 
 
 def test_a_repeat_that_was_skipped_keeps_the_rating_and_can_be_graded_after_all(database):

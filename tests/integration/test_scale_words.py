@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import json
+import re
 from dataclasses import replace
 from decimal import Decimal
 from hashlib import sha256
+from html import unescape
 
 import pytest
 
@@ -17,6 +21,7 @@ from annotation.services.adjudication import Neighbours
 from annotation.services.bundle import Services, open_services
 from annotation.types import NewPair, Project, ProjectSettings, Role, User
 from annotation.ui.adjudicate import item_html
+from annotation.ui.pairs import template_csv
 from annotation.ui.rate import form_html
 from annotation.ui.senses import task_html, writer_task_html
 from annotation.ui.writing import form_html as writing_html
@@ -127,6 +132,27 @@ def test_whoever_meets_a_grade_in_words_meets_the_projects_own(services):
     assert asked in text_html(services.editing.text(made.id, task.id, editor.id))
     assert '<option value="4">4 Right</option>' in task_html(made)
     assert "<bdi>Poor</bdi>" in writer_task_html(made, replace(task, type="word2sense", grade=1))
+
+
+def test_writers_editors_and_the_template_of_an_import_have_the_projects_names_of_the_items(services):
+    words = "Larger: Satz\nSmaller: <b>Wendung</b>\n[word2sense]\nLarger: Word"
+    made = services.projects.create(replace(SETTINGS, scale_words=words))
+    writer, editor = (person(services, made, role) for role in (Role.WRITER, Role.EDITOR))
+    [names] = re.findall(r'data-names="([^"]*)"', writing_html(made, writer))
+    assert json.loads(unescape(names)) == {
+        "sentence2phrase": ["Satz", "<b>Wendung</b>"],
+        "phrase2word": ["Satz", "<b>Wendung</b>"],
+        "word2sense": ["Word", "<b>Wendung</b>"],
+    }
+    services.items.import_items(made.id, [NewItem("1", "phrase2word", "a small boat")])
+    task = services.writing.desk(made.id, writer.id).task
+    services.writing.submit(task.id, writer.id, "boat", task.version)
+    assert "<h3>Satz</h3>" in text_html(services.editing.text(made.id, task.id, editor.id))
+    rows = list(csv.reader(template_csv(made.settings).splitlines()))
+    assert rows[1][2:4] == ["Satz of the pair", "<b>Wendung</b> of the pair"]
+    plain = replace(made.settings, scale_words="", types=("sentence2sentence",))
+    assert "First sentence of the pair,Second sentence of the pair" in template_csv(plain)
+    assert 'data-names="{}"' in unescape(writing_html(replace(made, settings=plain), writer))
 
 
 def _adjudicator_sees(services: Services, made: Project, judge: User) -> None:

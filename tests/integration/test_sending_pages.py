@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
+from decimal import Decimal
+from html import unescape
 
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import HandOverError, ImportFileError
-from annotation.predictions import TYPE, QueueOrder
+from annotation.files.predictions import read_bundle
+from annotation.guidelines import is_starter
+from annotation.predictions import TYPE, QueueOrder, pool
+from annotation.scale import CLSS, STS
 from annotation.services.bundle import Services, open_services
 from annotation.services.predictions import (
     KEPT_MINUTES,
@@ -22,7 +27,7 @@ from annotation.services.predictions import (
     HandOvers,
 )
 from annotation.services.sign_in import start_session
-from annotation.types import ProjectSettings, Role
+from annotation.types import KnownPair, NewPair, ProjectSettings, Role
 from annotation.web.mount import ANNOTATION_PATHS, add_annotation_routes
 from annotation.web.responder import COOKIE
 from db import models
@@ -184,13 +189,62 @@ def test_an_administrator_of_several_projects_chooses_one(client, services, path
     assert "to <bdi>Other</bdi>?" in client.get(f"{path}?project=2", headers=root).text
 
 
-def test_who_may_make_projects_is_led_to_one_of_the_type_of_keyphrases(client, services, path):
-    address = "/annotate/?type=document2keyphrase"
-    assert address in client.get(path, headers=as_user(services, "root")).text
+def test_only_projects_that_can_take_the_predictions_are_offered(client, services, path):
+    root = services.accounts.user("root")
+    stars = ProjectSettings("Stars", types=(TYPE,), scale=STS, step=Decimal(1), raters_per_pair=1)
+    services.projects.create(stars, created_by=root)
+    [document] = read_bundle(bundle())
+    shown_first = NewPair("t", TYPE, document.text, pool(document)[0].text)
+    services.known_pairs.import_training(2, [KnownPair(shown_first, Decimal(3))])
+    shown = client.get(path, headers=as_user(services, "root")).text
+    assert f"Send {count_phrases(bundle())} pairs of 1 document to <bdi>Mine</bdi>?" in shown
+    assert "<option" not in shown[: shown.index("<h2>")]
+    assert "2 projects of yours cannot take it" in shown
+    assert "<bdi>Stars</bdi>: Stars grades 0 to 5 in steps of 0.05, and predicted keyphrases are" in shown
+    assert "is a training pair of the project, whose grade is known" in shown
+    answer = send(client, path, as_user(services, "root"), "3")
+    assert answer.status_code == 422
+    assert "make a project with that scale" in answer.text
+
+
+def test_a_project_is_made_for_what_is_sent_and_nothing_is_lost_by_a_name_that_is_taken(
+    client, services, path
+):
+    root = as_user(services, "root")
+    shown = client.get(path, headers=root).text
+    name = unescape(re.search(r'id="name" name="name" value="([^"]*)"', shown)[1])
+    assert name.startswith("Keyphrases of <img src=x")
+    taken = client.post(path, data={"project": "new", "name": "Mine"}, headers=root)
+    assert taken.status_code == 422
+    assert "A project named &#39;Mine&#39; already exists: choose another name." in taken.text
+    assert 'value="Mine"' in taken.text
+    answer = client.post(path, data={"project": "new", "name": name, "order": "mixed"}, headers=root)
+    count = count_phrases(bundle())
+    assert answer.headers["location"] == f"/annotate/predictions?project=3&sent={count}"
+    made = services.projects.get(3)
+    assert (made.name, made.settings.types, made.settings.scale) == (name, (TYPE,), CLSS)
+    assert is_starter(made.settings.guidelines)
+    assert len(pairs_of(services.database, 3)) == count
+    assert services.judgements.pool(3).order is QueueOrder.MIXED
+    assert [member.user.name for member in services.projects.members(3)] == ["root"]
+    again = services.handovers.keep(bundle(models=("one", "two", "three")))
+    assert f"{name} (2)" in unescape(client.get(again, headers=root).text)
+
+
+def test_a_project_is_made_only_together_with_its_pairs(services):
+    with pytest.raises(ImportFileError, match="There is no document"):
+        services.sending.send_to_new("Empty", [], by=services.accounts.user("root"))
+    assert [project.name for project in services.projects.list()] == ["Mine", "Other"]
+
+
+def test_only_administrators_of_the_server_make_projects(client, services, path):
     for name in ("Eva", "Ana"):
-        assert address not in client.get(path, headers=as_user(services, name)).text
+        user = as_user(services, name)
+        assert "new project" not in client.get(path, headers=user).text
+        answer = client.post(path, data={"project": "new", "name": "Theirs"}, headers=user)
+        assert answer.status_code == 403
+    assert len(services.projects.list()) == 2
     assert "Ask to become administrator" in client.get(path, headers=as_user(services, "Ana")).text
-    assert "document2keyphrase" in COMPARISON_TYPES
 
 
 @pytest.mark.parametrize(("name", "project"), [("Ana", "1"), ("Ben", "1"), ("Eva", "2")])

@@ -6,11 +6,13 @@ import csv
 import io
 import json
 import re
+from base64 import b64decode
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from decimal import Decimal
 from html import unescape
 from types import SimpleNamespace
+from zipfile import ZipFile
 
 import gradio as gr
 import numpy as np
@@ -38,6 +40,7 @@ from annotation.ui.agreement import (
     charts_of,
     plan_html,
     raters_table,
+    tables_of,
     texts_of,
     verdict,
     widest_table,
@@ -51,8 +54,8 @@ from annotation.ui.figures import (
     drift_chart,
     file_name,
     grades_chart,
+    savable_html,
     table_csv,
-    table_html,
 )
 from annotation.wording import name_order
 from kpdemo.io.tables import BYTE_ORDER_MARK
@@ -180,7 +183,7 @@ def test_administrators_read_names_and_adjudicators_numbers(handlers, rated):
 
 
 def test_agreement_by_type_is_saved_for_papers_with_the_figures_of_the_page(handlers, rated):
-    where = [handlers.refresh(ask(name, rated.id), DEFAULT_WIDTH)["where"] for name in ("judith", "leader")]
+    where = [handlers.refresh(ask(name, rated.id), DEFAULT_WIDTH)["genres"] for name in ("judith", "leader")]
     table, same = (saved_table(html, "harbour-agreement.tex") for html in where)
     assert table == same
     report = handlers.agreement.report(rated.id)
@@ -201,7 +204,35 @@ def test_agreement_by_type_is_saved_for_papers_with_the_figures_of_the_page(hand
 
 def test_without_pairs_there_is_no_table_to_save(sqlite_database):
     report, rated = report_of(sqlite_database, [])
-    assert "data-save" not in texts_of(report, rated.id, leads=True)["where"]
+    assert "data-save" not in "".join(texts_of(report, rated.id, leads=True).values())
+
+
+def test_all_tables_are_saved_as_one_file_which_is_the_same_for_the_same_figures(handlers, rated):
+    shown = handlers.refresh(ask("leader", rated.id), DEFAULT_WIDTH)["save"]
+    assert 'data-save="harbour-agreement.zip"' in shown
+    with ZipFile(io.BytesIO(b64decode(re.search(r'data-bytes="([^"]*)"', shown)[1]))) as archive:
+        files = {name: archive.read(name).decode() for name in archive.namelist()}
+    report = handlers.agreement.report(rated.id)
+    tables = tables_of(report, rated.id)
+    assert {table.name for table in tables} == {
+        *("types", "genres", "grades", "raters", "rater-pairs", "bound", "widest-pairs")
+    }
+    assert {name: files[f"{name}.csv"] for name in (table.name for table in tables)} == {
+        table.name: table_csv(table) for table in tables
+    }
+    assert files.keys() - {f"{table.name}.csv" for table in tables} == {"agreement.tex"}
+    assert "sentence2phrase" in files["agreement.tex"]
+    assert handlers.refresh(ask("leader", rated.id), DEFAULT_WIDTH)["save"] == shown
+    assert "ana" not in handlers.refresh(ask("judith", rated.id), DEFAULT_WIDTH)["raters"]
+
+
+def test_the_widest_pairs_are_in_view_and_the_others_folded(sqlite_database):
+    pairs = [pair(f"p{n}", "0", f"{Decimal(n) / 4}") for n in range(8)]
+    report, rated = report_of(sqlite_database, pairs)
+    first, _, rest = texts_of(report, rated.id, leads=True)["widest"].partition("<details")
+    assert re.findall(r"<span>(p\d)</span></a>", first) == ["p7", "p6", "p5", "p4", "p3"]
+    assert re.findall(r"<span>(p\d)</span></a>", rest) == ["p2", "p1"]
+    assert "<summary>2 further pairs</summary>" in rest
 
 
 def test_looking_again_changes_nothing_until_something_happened(handlers, rated):
@@ -250,6 +281,7 @@ def test_every_chart_has_a_table_with_the_same_figures(sqlite_database):
     texts, drawn = texts_of(report, rated.id, leads=True), charts_of(report)
     assert all(drawn[name] for name in CHARTS if name != "drift")
     assert (drawn["drift"], texts["drift"]) == (None, "")  # nobody knows when imported grades were given
+    texts["where"] += texts["genres"]
     for chart, part in (("where", "where"), ("together", "rater-pairs"), ("without", "raters")):
         values = [x for trace in drawn[chart]["data"] for x in trace["x"] if x is not None]
         assert values
@@ -270,7 +302,6 @@ def test_raters_stand_on_the_page_as_systems_would(sqlite_database):
     assert (ana[2].value, ana[4]) == (pytest.approx(np.corrcoef([0, 4, 2, 1], [1, 3, 2, 2.5])[0, 1]), 4)
     assert whole[2].value == pytest.approx((ana[2].value + ben[2].value) / 2)
     assert "sentence to phrase, cleo</strong>: 1 pair that others graded too" in shown
-    assert "Save “Each rater against the mean of the others” as CSV" in shown
     alone, rated = report_of(sqlite_database, [pair("a", "0")], name="one")
     assert "No two raters have graded the same pair yet" in texts_of(alone, rated.id, leads=True)["bound"]
 
@@ -438,7 +469,7 @@ def test_texts_of_others_are_shown_and_not_run(sqlite_database):
     report, rated = report_of(sqlite_database, pairs, name="=harbour & <i>co</i>")
     texts = texts_of(report, rated.id, leads=True)
     assert not re.search(r"<(img|b|i)\b|\$\{", "".join(texts.values()))
-    assert EVIL in unescape(texts["where"])
+    assert EVIL in unescape(texts["genres"])
     assert "…" in texts["widest"]
     drawn = json.dumps(charts_of(report))
     assert "<img" not in drawn
@@ -478,7 +509,7 @@ def test_a_saved_table_is_unicode_and_its_headings_are_no_formulas():
 def test_the_button_saves_what_the_table_is(sqlite_database):
     report, _ = report_of(sqlite_database, PAIRS, name="my “news” / 2026")
     table = raters_table(report)
-    page = table_html(table, report.project)
+    page = savable_html(table, report.project, page="agreement")
     assert unescape(re.search(r'data-content="([^"]*)"', page)[1]) == table_csv(table)
     assert 'data-save="my-news-2026-raters.csv"' in page
 

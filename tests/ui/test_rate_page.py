@@ -61,6 +61,7 @@ class Request:
     username: str | None
     query_params: dict[str, str] = field(default_factory=dict)
     cookies: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.files.scores import GoldPair
+from annotation.scale import Scale
 from annotation.senses import word_of
 from annotation.similarity import substring_similarity, tiling_similarity
 from annotation.systems import BASELINES, UnknownWords, baseline_scores
@@ -100,6 +103,13 @@ def scores(*pairs: GoldPair, **options) -> list[float | None]:
 )
 def test_the_substring_baseline_gives_what_is_counted_by_hand(type, left, right, score):
     assert scores(pair(left, right, type)) == [pytest.approx(score)]
+
+
+def test_a_baseline_goes_from_the_lowest_grade_of_a_scale_to_its_highest():
+    seven, zero = Scale(Decimal(1), 1, 7), UnknownWords.ZERO
+    pairs = [pair("ebb", text, "phrase2word") for text in ("flood", "ebb")]
+    assert scores(*pairs, scale=seven) == [1, 7]
+    assert scores(pair("nobody", "touchpad%1:06:00::"), scale=seven, unknown_words=zero) == [1]
 
 
 def test_the_sense_most_like_counts():

@@ -1,7 +1,9 @@
 // The answer on the public page: whether it is still that of text and options, what the browser keeps of it, and the
 // marked text as a file or on paper.
+import { _, language } from "./language.js";
+
 const KEPT = "kpdemo-answer";
-const VERSION = import.meta.url;  // of another version, an answer may look wrong
+const VERSION = `${import.meta.url} ${language()}`;  // of another version, an answer may look wrong
 const LONG = 20_000;  // characters; longer texts are not read again by themselves
 const PATIENCE = 400;
 const place = () => document.querySelector("#predict-page");
@@ -75,7 +77,7 @@ mark { color: inherit; background: #d6ecf9; border-bottom: 2px solid #0072b2; bo
 
 // The keyphrases and the marked text as a page of its own.
 const exported = () => {
-  const page = document.implementation.createHTMLDocument("Keyphrases");
+  const page = document.implementation.createHTMLDocument(_("Keyphrases"));
   page.documentElement.lang = document.querySelector("#predict-text").lang || "en";
   const style = page.createElement("style");
   style.textContent = LOOK;
@@ -96,7 +98,7 @@ const exported = () => {
   text.innerHTML = document.querySelector("#predict-text").innerHTML;
   for (const folded of text.querySelectorAll("details")) folded.open = true;
   const heading = page.createElement("h1");
-  heading.textContent = "Keyphrases";
+  heading.textContent = _("Keyphrases");
   page.body.append(heading, list, text);
   return new Blob([`<!doctype html>${page.documentElement.outerHTML}`], { type: "text/html;charset=utf-8" });
 };

@@ -20,9 +20,12 @@ const copied = async (button) => {
   setTimeout(() => { button.textContent = label; }, 1500);
 };
 
+const bytesIn = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+
 const saved = (button) => {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([contentOf(button)], { type: button.dataset.type }));
+  const { bytes, type } = button.dataset;
+  link.href = URL.createObjectURL(new Blob([bytes ? bytesIn(bytes) : contentOf(button)], { type }));
   link.download = button.dataset.save;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);

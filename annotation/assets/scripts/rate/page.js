@@ -54,10 +54,13 @@ const start = (form) => {
   }
   sender?.leave();
   speak(form.lang, JSON.parse(form.dataset.messages));
-  const { project, user, storage, step, mayRevise } = form.dataset;
+  const { project, user, storage, step, mayRevise, hasGuidelines } = form.dataset;
   store = new Store(storage);
   const scale = new Scale(form.dataset);
-  session = new Session({ store, scale, step: Number(step), mayRevise: mayRevise === "true", changed, say, opened, loadHistory });
+  session = new Session({
+    store, scale, step: Number(step), mayRevise: mayRevise === "true", hasGuidelines: hasGuidelines === "true",
+    changed, say, opened, loadHistory,
+  });
   sender = new Sender({
     project, user, store, changed,
     received: (answer, entry) => session.received(answer, entry),

@@ -43,8 +43,9 @@ class Consent {
 }
 
 export class Session {
-  constructor({ store, scale, step, mayRevise, changed, say, opened, loadHistory }) {
-    Object.assign(this, { store, scale, step, mayRevise, changed, say, opened, loadHistory });
+  constructor({ store, scale, step, mayRevise, hasGuidelines, changed, say, opened, loadHistory }) {
+    Object.assign(this, { store, scale, step, mayRevise, hasGuidelines, changed, say, opened, loadHistory });
+    this.hasRead = store.read("read") === true;  // the guidelines, in this browser
     this.sender = this.channel = this.progress = null;
     this.isSynced = this.isWaiting = this.isShareGraded = false;
     this.problem = "";
@@ -62,14 +63,20 @@ export class Session {
     Object.assign(this, { isResting: false, isReturned: null });  // stopped for today; null until the pairs are given back, or cannot be
   }
 
-  get pair() { return this.consent.isAsked || this.training.isGated ? null : this.earlier ?? this.ready[0] ?? null; }
+  // Before the first training pair, or the first pair of a project with guidelines, these stand in its place.
+  get isGated() {
+    if (this.hasRead) return false;
+    if (this.training.isOn) return this.training.isNew;
+    return this.hasGuidelines && this.ready.length > 0 && this.progress !== null && this.rated === 0;
+  }
+  get pair() { return this.consent.isAsked || this.isGated ? null : this.earlier ?? this.ready[0] ?? null; }
   get isReadOnly() { return this.training.isHeld || this.#isKept; }
   get isLocked() { return this.keys.isHeld || this.isReadOnly; }
   get #isKept() { return this.earlier !== null && (this.problem !== "" || (this.earlier.grade !== null && !this.mayRevise)); }
   get phase() {
     if (this.consent.isAsked) return "consent";
     if (this.isResting) return "resting";
-    if (this.training.isGated) return "guidelines";
+    if (this.isGated) return "guidelines";
     if (this.pair) return "pair";
     if (this.problem) return "problem";
     if (!this.isSynced) return "loading";
@@ -165,8 +172,10 @@ export class Session {
     this.changed();
   }
 
+  // The guidelines have been read.
   begin() {
-    this.training.begin();
+    this.hasRead = true;
+    this.store.write("read", true);
     this.show(true);
   }
 

@@ -1,4 +1,4 @@
-// Training: the guidelines are read first; then a pair is graded, what was expected is shown beside it, and only then comes the next one.
+// Training: a pair is graded, what was expected is shown beside it, and only then comes the next one.
 import { timing } from "./keys.js";
 import { _, decimal, ngettext } from "../../kpdemo/language.js";
 import { setText } from "../parts.js";
@@ -19,8 +19,8 @@ export const trainingResult = (feedback) => {
 };
 
 export const trainingMessage = {
-  guidelines: ({ pairs, tries_left: left }) =>
-    `${_("Please read the guidelines below first.")} ${ngettext("Then you grade {count} training pair, and see after it what was expected.",
+  begin: ({ pairs, tries_left: left }) =>
+    `${ngettext("Then you grade {count} training pair, and see after it what was expected.",
       "Then you grade {count} training pairs, and see after each what was expected.", pairs)}`
     + (left === null ? "" : ` ${ngettext("You may try {count} time.", "You may try {count} times.", left + 1)}`),
   failed: ({ accepted, pairs, pass_percent: percent, tries_left: left }) =>
@@ -42,13 +42,12 @@ export class Training {
     this.asked = null;     // the pair whose grade is on its way
     this.feedback = null;  // of the pair that is shown
     this.next = [];
-    this.hasRead = false;  // the guidelines, in this tab
   }
 
-  // The guidelines stand in place of the first pair.
-  get isGated() {
+  // Nothing has been graded yet.
+  get isNew() {
     const { attempt, graded, phase } = this.progress ?? {};
-    return this.isOn && !this.hasRead && attempt === 1 && graded === 0 && phase === "open";
+    return attempt === 1 && graded === 0 && phase === "open";
   }
 
   get isOn() { return this.progress !== null; }
@@ -73,8 +72,6 @@ export class Training {
     Object.assign(this, { feedback: null, next: [] });
     return next;
   }
-
-  begin() { this.hasRead = true; }
 
   end() { Object.assign(this, new Training()); }
 }
@@ -103,8 +100,6 @@ export const showTraining = (root, { training, phase }) => {
     const sentence = progress.attempt > 1 ? _("Training, attempt {attempt}.", progress) : _("Training.");
     setText(intro, `${sentence} ${_("After each pair you see what was expected.")} ${startsWhen(progress)}`);
   }
-  root.querySelector("#rate-gate").hidden = phase !== "guidelines";
-  if (phase === "guidelines") root.querySelector("#rate-guidelines").open = true;
   showExpected(root, phase === "pair" ? feedback : null);
   const panel = root.querySelector("#rate-feedback");
   panel.hidden = !feedback || phase !== "pair";

@@ -23,7 +23,8 @@ const MESSAGES = {
     ? _("Saving your answers and giving back the pairs that you had open.")
     : `${_("You have stopped.")} ${isReturned ? _("All your answers are saved, and the pairs that you had open are free for other raters.") : ""}`),
   consent: () => "",
-  guidelines: ({ training }) => trainingMessage.guidelines(training.progress),
+  guidelines: ({ training }) => _("Please read the guidelines below first.")
+    + (training.isOn ? ` ${trainingMessage.begin(training.progress)}` : ""),
   failed: ({ training }) => trainingMessage.failed(training.progress),
   passed: ({ training }) => trainingMessage.passed(training.progress),
 };
@@ -317,6 +318,8 @@ export const render = (root, session) => {
   const hasOnlyAnswers = (phase === "done" && total > 0) || (phase === "problem" && session.recent.length > 0);
   placeHistory(root, phase === "share" || hasOnlyAnswers);
   showHistory(root, session);
+  root.querySelector("#rate-gate").hidden = phase !== "guidelines";
+  if (phase === "guidelines") root.querySelector("#rate-guidelines").open = true;
   showTraining(root, session);
   showEnd(root, session);
   showConsent(root.querySelector("#rate-consent"), session.consent.asked, workOf(session), session.say);

@@ -33,12 +33,14 @@ export const showDesk = (root, desk) => {
 export const showTask = (root, task) => {
   const find = (selector) => root.querySelector(selector);
   find("#write-type").textContent = task.type_label;
-  find("#write-larger").textContent = task.larger_label;
-  find("#write-smaller").textContent = `Your ${task.smaller_label.toLowerCase()}`;
+  // A project's own names stay as they are written: German has capitals within a sentence.
+  const own = JSON.parse(root.dataset.names)[task.type];
+  const [larger, asked] = own ?? [task.larger_label, task.smaller_label.toLowerCase()];
+  find("#write-larger").textContent = larger;
+  find("#write-smaller").textContent = `Your ${asked}`;
   find("#write-left").textContent = task.left;
   find("#write-left").scrollTop = 0;
-  const asked = task.smaller_label.toLowerCase();
-  find("#write-asked").textContent = `Write ${/^[aeiou]/.test(asked) ? "an" : "a"} ${asked} of grade ${task.grade}`;
+  find("#write-asked").textContent = `Write ${/^[aeiou]/i.test(asked) ? "an" : "a"} ${asked} of grade ${task.grade}`;
   const isAsked = ({ dataset }) => dataset.type === task.type && dataset.grade === String(task.grade);
   for (const point of root.querySelectorAll("#write-points [data-grade]")) point.hidden = !isAsked(point);
   for (const part of root.querySelectorAll("#write-guidelines [data-type]")) part.hidden = part.dataset.type !== task.type;
