@@ -8,6 +8,7 @@ when they run out of memory.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
 import signal
@@ -631,6 +632,8 @@ class RemotePredictor:
 
 SECONDS_BETWEEN = 0.5
 """So that short texts report nothing."""
+LONG_WORK = 1.0
+"""Seconds of work after which memory is given back: taking it anew would slow short texts down."""
 
 
 def serve() -> None:
@@ -646,11 +649,22 @@ def serve() -> None:
     with suppress(OSError):  # nobody is there to take the answer: the end that `_receive` waits for
         while True:
             request = inbox.get()
+            started = time.monotonic()
             with listen_with(_Teller(answers)):
                 answer = _answer(models, request)
             answers.write(_pickled(answer))
             answers.flush()
+            del request, answer
+            if time.monotonic() - started > LONG_WORK:
+                give_memory_back()
     os._exit(0)
+
+
+def give_memory_back() -> None:
+    """Return what was freed to the system, where the C library can; else it keeps that for later."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def _take_pipes() -> tuple[BinaryIO, BinaryIO]:

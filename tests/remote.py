@@ -13,8 +13,12 @@ import numpy as np
 
 from kpdemo.errors import ModelLoadError
 from kpdemo.types import Document, Prediction, VectorSpace
-from kpdemo.worker import SECONDS_BETWEEN, tell
+from kpdemo.worker import LONG_WORK, SECONDS_BETWEEN, tell
 from tests.fakes import FakePredictor
+
+FILLED = 400_000_000
+"""Bytes."""
+_kept: list[bytes] = []
 
 
 class LibraryError(Exception):
@@ -66,6 +70,10 @@ def _obey(word: str) -> None:
             tell(0.25)  # too soon after the question
             time.sleep(SECONDS_BETWEEN + 0.1)
             tell(0.5)
+        case ["fill"]:  # with blocks that the C library keeps when they are freed, as the last one stays
+            blocks = [b"x" * 100_000 for _ in range(FILLED // 100_000)]
+            _kept.append(blocks[-1])
+            time.sleep(LONG_WORK + 0.1)
         case ["sleep"]:
             time.sleep(60)
 

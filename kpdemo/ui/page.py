@@ -31,6 +31,7 @@ from kpdemo.errors import KpdemoError
 from kpdemo.locale import _, mark
 from kpdemo.translation import (
     ENGLISH,
+    LANGUAGES,
     current_language,
     html_language,
     language_of,
@@ -310,6 +311,12 @@ class SpeakingMiddleware:
 
 
 BUILT_AT_MOST = 3
+OF_GRADIO = {
+    "common.or": mark("or"),
+    "upload_text.drop_file": mark("Drop the file here"),
+    "upload_text.click_to_upload": mark("Click to choose it"),
+}
+"""Words of Gradio's own, which go by the browser and not by the reader's choice; in English they stay its."""
 
 
 def in_words_of(config: Any, build: Callable[[], gr.Blocks], code: str, say: SaysToScripts) -> Any:
@@ -341,9 +348,11 @@ def in_words_of(config: Any, build: Callable[[], gr.Blocks], code: str, say: Say
         scripts.update(zip(own["dependencies"], asked, strict=True))
     with use_language(code):
         speak = json.dumps({"lang": html_language(code), "messages": say()}).replace("<", "\\u003c")
+        of_gradio = {key: _(text) for key, text in (SAID | OF_GRADIO).items()}
     return {
         **config,
         "title": words["title"],
+        "i18n_translations": dict.fromkeys(LANGUAGES, of_gradio),
         "head": f"<script>window.kpdemoSpeaks = {speak};</script>{config['head']}",
         "components": [{**one, "props": said.get(one["id"], one["props"])} for one in config["components"]],
         "dependencies": [{**one, "js": scripts.get(one["id"], one["js"])} for one in config["dependencies"]],
@@ -372,7 +381,7 @@ OPEN_PAGES = 250
 Gradio keeps a description of every component for each page that was opened, 4 MB of annotation, and would
 keep 10,000. A page whose state is gone may refuse what is chosen from a list, until it is opened again.
 """
-SAID = {"common.complete": "Done", "common.upload": "Add files"}
+SAID = {"common.complete": mark("Done"), "common.upload": mark("Add files")}
 """What Gradio says to screen readers and has no word for."""
 
 

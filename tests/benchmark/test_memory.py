@@ -18,7 +18,7 @@ pytestmark = pytest.mark.benchmark
 SENTENCE = (
     "Graph kernels of type {} compare molecule {} with {} others by the paths that they have in common. "
 )
-DOCUMENTS = 300
+DOCUMENTS = int(os.environ.get("DOCUMENTS", "300"))
 LONGEST = 120_000
 """Characters."""
 

@@ -363,7 +363,7 @@ def test_why_a_genre_has_no_alpha_is_told_by_the_command_and_the_page(tmp_path, 
     rated = rated_project(database, pairs)
     said = "Only one pair has two ratings; it takes two."
     texts = texts_of(AgreementService(database).report(rated.id), rated.id, leads=True)
-    assert f"<strong>genre 1</strong>: {said}</li>" in texts["where"]
+    assert f"<strong>genre 1</strong>: {said}</li>" in texts["genres"]
     assert "<strong>ana, ben</strong>: Without this rater no pair has two" in texts["raters"]
     database.dispose()
     _, out, _ = run(capsys, "agreement", "harbour", "--database-url", url)

@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from ctypes import CDLL
 from functools import partial
 from pathlib import Path
 
@@ -22,8 +23,9 @@ from kpdemo.errors import InputError, ModelLoadError, ModelStoppedError
 from kpdemo.types import Document
 from kpdemo.worker import READING, ModelProcess, ModelWorker, listen_with
 from tests.fakes import FakePredictor
+from tests.measuring import memory
 from tests.processes import PATIENCE, exists, wait_for
-from tests.remote import load, load_and_note
+from tests.remote import FILLED, load, load_and_note
 
 ROOT = Path(__file__).parents[2]
 TEXT = Document("Neural networks learn from many examples of language.", title="Networks")
@@ -119,6 +121,14 @@ def test_a_process_that_nobody_asks_gives_its_memory_back_and_another_answers_la
         process = process_of(worker)
         assert wait_for(lambda: not exists(process))
         assert process_of(worker) != process
+
+
+@pytest.mark.skipif(not hasattr(CDLL(None), "malloc_trim"), reason="The C library is not glibc.")
+def test_what_a_long_work_took_of_memory_is_given_back(own_worker):
+    process = Path("/proc") / str(process_of(own_worker))
+    own_worker.open("obedient").predict(["fill"])
+    assert wait_for(lambda: memory(process)[0] * 1e6 < FILLED / 2)
+    assert memory(process)[1] * 1e6 > FILLED / 2
 
 
 def test_the_threads_of_a_process_wait_without_spinning(worker):

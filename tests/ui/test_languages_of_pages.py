@@ -85,6 +85,8 @@ def test_a_page_in_another_language_is_the_same_page(client):
     assert [one["id"] for one in english["components"]] == [one["id"] for one in german["components"]]
     assert "kpdemoSpeaks" not in english["head"]
     assert '"lang": "de"' in german["head"]
+    assert german["i18n_translations"]["en"]["common.or"] == "oder"  # whatever the browser speaks
+    assert "common.or" not in english["i18n_translations"]["en"]
     assert client.get("/config").json()["components"] == english["components"]
 
 
