@@ -468,6 +468,9 @@ def test_it_can_be_read_and_used_by_everybody(bench, scheme, width):
     assert page.evaluate(WIDTH) <= width
     assert page.evaluate(PALE) == []
     assert serious_violations(page) == []
+    points = page.locator("#adjudicate-scale button")
+    lefts = {points.nth(at).bounding_box()["x"] for at in range(5)}
+    assert len(lefts) == (1 if width == 390 else 5), "on a phone one below the other, its words whole"
 
 
 def test_a_grade_taken_while_the_pair_is_drawn_again_stays(bench):
