@@ -124,7 +124,8 @@ def write(page, document: Document) -> None:
 
 
 def shown_keyphrases(page) -> list[str]:
-    return page.locator("#predict-phrases .phrase").all_inner_texts()
+    """Those in sight: the others are folded beneath the best of their family."""
+    return [text for text in page.locator("#predict-phrases .phrase").all_inner_texts() if text]
 
 
 def test_the_page_answers_soon_after_its_start_and_after_each_click(running_app, page, capsys):
@@ -144,7 +145,9 @@ def test_the_page_answers_soon_after_its_start_and_after_each_click(running_app,
         began = time.perf_counter()
         [prediction] = predictor.predict([document])
         calls.append((time.perf_counter() - began) * 1000)
-        assert shown == [keyphrase.text for keyphrase in prediction.present]
+        present = [keyphrase.text for keyphrase in prediction.present]
+        assert shown == [text for text in present if text in shown]
+        assert present[0] in shown
     with capsys.disabled():
         print(f"\npage, default model on the CPU\n  start of app.py to the first result {first:8.1f} s")
         print(f"  click to visible result, median of {CLICKS} {statistics.median(clicks):6.0f} ms")
