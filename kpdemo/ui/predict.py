@@ -64,7 +64,12 @@ def build_examples(examples: Sequence[Example], document: gr.Textbox) -> list[De
     with gr.Row(elem_id="predict-examples"):
         gr.HTML(f'<p class="row-label">{_("Examples")}</p>', elem_id="predict-examples-label")
         buttons = [
-            gr.Button(_(example.field), size="sm", min_width=40, elem_id=f"predict-example-{number}")
+            gr.Button(
+                _(example.field).capitalize(),  # names of languages are small in most
+                size="sm",
+                min_width=40,
+                elem_id=f"predict-example-{number}",
+            )
             for number, example in enumerate(examples, start=1)
         ]
         back = gr.Button(
