@@ -69,7 +69,6 @@ def test_what_failed_is_one_line_that_steers_no_terminal(capsys, message, told):
     [
         ("items", "withdraw", "news", "i1", "--type", "\udcff"),
         ("pairs", "withdraw", "news", "p1", "--type", "\udcff"),
-        ("adjudications", "news", "--type", "\udcff"),
     ],
 )
 def test_an_argument_that_is_not_utf8_is_one_sentence(call, sqlite_database, capsys):
