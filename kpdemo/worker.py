@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread, Timer
 from typing import Any, BinaryIO
 
@@ -632,8 +632,8 @@ class RemotePredictor:
 
 SECONDS_BETWEEN = 0.5
 """So that short texts report nothing."""
-LONG_WORK = 1.0
-"""Seconds of work after which memory is given back: taking it anew would slow short texts down."""
+QUIET = 1.0
+"""Seconds without a request after which memory is given back: to take it anew would slow down a text."""
 
 
 def serve() -> None:
@@ -648,16 +648,21 @@ def serve() -> None:
             models.open(setup.first)
     with suppress(OSError):  # nobody is there to take the answer: the end that `_receive` waits for
         while True:
-            request = inbox.get()
-            started = time.monotonic()
+            request = _next(inbox)
             with listen_with(_Teller(answers)):
                 answer = _answer(models, request)
             answers.write(_pickled(answer))
             answers.flush()
             del request, answer
-            if time.monotonic() - started > LONG_WORK:
-                give_memory_back()
     os._exit(0)
+
+
+def _next(inbox: SimpleQueue[Request]) -> Request:
+    try:
+        return inbox.get(timeout=QUIET)
+    except Empty:
+        give_memory_back()
+        return inbox.get()
 
 
 def give_memory_back() -> None:

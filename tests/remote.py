@@ -13,7 +13,7 @@ import numpy as np
 
 from kpdemo.errors import ModelLoadError
 from kpdemo.types import Document, Prediction, VectorSpace
-from kpdemo.worker import LONG_WORK, SECONDS_BETWEEN, tell
+from kpdemo.worker import SECONDS_BETWEEN, tell
 from tests.fakes import FakePredictor
 
 FILLED = 400_000_000
@@ -73,7 +73,6 @@ def _obey(word: str) -> None:
         case ["fill"]:  # with blocks that the C library keeps when they are freed, as the last one stays
             blocks = [b"x" * 100_000 for _ in range(FILLED // 100_000)]
             _kept.append(blocks[-1])
-            time.sleep(LONG_WORK + 0.1)
         case ["sleep"]:
             time.sleep(60)
 

@@ -51,7 +51,7 @@ def test_a_new_database_is_made_checked_backed_up_and_restored(tmp_path, capsys)
     assert run(capsys, "backup", tmp_path / "b.db", "--database-url", made)[0] == 0
     status, out, _ = run(capsys, "restore", tmp_path / "b.db", "--database-url", other)
     assert status == 0
-    assert out.endswith(": 74 rows. Everybody has to sign in again.\n")
+    assert out.endswith(": 75 rows. Everybody has to sign in again.\n")
 
 
 def test_figures_are_printed_as_json(database, tmp_path, capsys):

@@ -124,7 +124,7 @@ def test_a_process_that_nobody_asks_gives_its_memory_back_and_another_answers_la
 
 
 @pytest.mark.skipif(not hasattr(CDLL(None), "malloc_trim"), reason="The C library is not glibc.")
-def test_what_a_long_work_took_of_memory_is_given_back(own_worker):
+def test_memory_that_was_freed_is_given_back_when_nobody_asks(own_worker):
     process = Path("/proc") / str(process_of(own_worker))
     own_worker.open("obedient").predict(["fill"])
     assert wait_for(lambda: memory(process)[0] * 1e6 < FILLED / 2)
