@@ -1,4 +1,4 @@
-"""Bring the catalogues of what raters meet up to the marked sentences: `python -m annotation.locale.update`.
+"""Bring the catalogues of annotation up to the marked sentences: `python -m annotation.locale.update`.
 
 See `kpdemo.locale.update`.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from annotation.comparison import COMPARISON_TYPES
 from annotation.guidelines import STARTERS
 from annotation.scale import named_points
-from annotation.types import Role
+from annotation.types import Average, Role
 from db.errors import DamagedError, UnreachableError, UnwritableError
 from kpdemo.locale.update import Domain, Message
 
@@ -33,12 +33,19 @@ def _unmarked() -> Iterator[tuple[Message, str]]:
         yield error.for_users, "db/errors.py"
 
 
+def _unmarked_of_project() -> Iterator[tuple[Message, str]]:
+    for average in Average:
+        yield average.value, "annotation/types.py"
+    for name in ("note", "comment", "name", "reason"):
+        yield name, "annotation/wording.py"
+
+
 RATER = Domain(
     "rater",
     Path(__file__).parent,
     "What raters meet",
     (
-        *(f"annotation/ui/{name}.py" for name in ("rate", "wording", "projects", "pages")),
+        "annotation/ui/rate.py",
         *(f"annotation/{name}.py" for name in ("crowds", "errors", "passwords", "wording")),
         *(f"annotation/services/{name}.py" for name in ("ratings", "rater_queue", "assignment", "repeats")),
         *(f"annotation/services/{name}.py" for name in ("accounts", "crowds", "sign_in", "tokens", "users")),
@@ -59,7 +66,23 @@ RATER = Domain(
     ),
     _unmarked,
 )
-"""The files whose sentences raters read; those of other pages are in English."""
+"""The files whose sentences raters read."""
+
+PROJECT = Domain(
+    "project",
+    Path(__file__).parent,
+    "What adjudicators, writers and leads meet besides",
+    (
+        *(f"annotation/ui/{name}.py" for name in ("adjudicate", "pages", "projects", "wording")),
+        "annotation/adjudication.py",
+        "annotation/services/adjudication.py",
+    ),
+    ("annotation/assets/scripts/adjudicate.js",),
+    more=_unmarked_of_project,
+    beside=RATER,
+)
+"""The files of the other pages that are in the reader's language."""
 
 if __name__ == "__main__":
     RATER.update()
+    PROJECT.update()
