@@ -57,6 +57,7 @@ RATER = Domain(
             f"annotation/assets/scripts/rate/{name}.js"
             for name in ("page", "session", "view", "training", "sender", "tabs", "keys", "form", "store")
         ),
+        *(f"annotation/assets/scripts/write/{name}.js" for name in ("page", "view", "consent", "copies")),
     ),
     tuple(
         f"annotation/web/templates/{name}.html"
@@ -66,16 +67,16 @@ RATER = Domain(
     ),
     _unmarked,
 )
-"""The files whose sentences raters read."""
+"""The files whose sentences raters read; the writing form carries them along too, for its scripts."""
 
 PROJECT = Domain(
     "project",
     Path(__file__).parent,
     "What adjudicators, writers and leads meet besides",
     (
-        *(f"annotation/ui/{name}.py" for name in ("adjudicate", "pages", "projects", "wording")),
-        "annotation/adjudication.py",
-        "annotation/services/adjudication.py",
+        *(f"annotation/ui/{name}.py" for name in ("adjudicate", "pages", "projects", "wording", "writing")),
+        *(f"annotation/{name}.py" for name in ("adjudication", "authoring", "comparison")),
+        *(f"annotation/services/{name}.py" for name in ("adjudication", "writing")),
     ),
     ("annotation/assets/scripts/adjudicate.js",),
     more=_unmarked_of_project,

@@ -36,6 +36,7 @@ from annotation.services.editing import (
 from annotation.services.larger_items import LISTED, ItemLine, ItemService
 from annotation.services.projects import ProjectService
 from annotation.services.writing import SENT_BACK_TIME, TypeTerms, WritingTerms, type_terms
+from annotation.translation import CATALOGUES, _
 from annotation.types import Project, Role, User
 from annotation.ui.figures import file_name, listing_html
 from annotation.ui.pairs import (
@@ -61,8 +62,17 @@ from annotation.ui.widgets import (
     require_member,
     saved_html,
 )
-from annotation.ui.wording import blank_html, consent_html, figure, meaning_html, scale_html, time_html
+from annotation.ui.wording import (
+    blank_html,
+    consent_html,
+    figure,
+    meaning_html,
+    scale_html,
+    time_html,
+    translate_points,
+)
 from annotation.wording import beginning, share_text, whole_in
+from kpdemo.translation import ENGLISH, current_language, html_language
 from kpdemo.ui.charts import (
     COLOURS,
     PATTERNS,
@@ -115,16 +125,20 @@ def form_html(project: Project, user: User) -> str:
     types = [comparison_type(type) for type in settings.types]
     names = {kind: item_names(settings.scale_words, kind.name, settings.scale) for kind in types}
     own = {kind.name: named for kind, named in names.items() if named != (kind.larger, kind.smaller)}
+    code = current_language()
+    messages = json.dumps(CATALOGUES.messages(code), ensure_ascii=False)
     return (
-        f'<div id="write-form" class="rate write" data-project="{project.id}" data-user="{user.id}"'
+        f'<div id="write-form" class="rate write" lang="{html_language(code)}"'
+        f' data-messages="{escape(messages)}" data-project="{project.id}" data-user="{user.id}"'
         f' data-storage="{storage_name(project, user)}" data-longest="{LONGEST_WRITTEN}"'
         f' data-points="{list(settings.scale.points)}"'
         f' data-names="{escape(json.dumps(own, ensure_ascii=False))}">'
         f"{_BAR}"
         f'<div id="write-notices"></div>{consent_html("write")}'
-        '<div id="write-message" class="empty" role="status" tabindex="-1">Loading your item.</div>'
-        f'<div id="write-work" hidden>{_request_html(types, project)}{_BACK}{_ITEMS}{_ACTIONS}</div>'
-        f"{_guidelines_html(project)}{_RECENT}{blank_html('write')}"
+        '<div id="write-message" class="empty" role="status" tabindex="-1">'
+        f"{_('Loading your item.')}</div>"
+        f'<div id="write-work" hidden>{_request_html(types, project)}{_back_html()}{_ITEMS}{_actions_html()}'
+        f"</div>{_guidelines_html(project)}{_recent_html()}{blank_html('write')}"
         '<p id="write-live" class="rate-unseen" aria-live="polite"></p></div>'
     )
 
@@ -146,31 +160,41 @@ def _request_html(types: list[ComparisonType], project: Project) -> str:
         f'<span class="write-grade">{point.value}</span><div><p dir="auto"><b>{escape(point.name)}</b></p>'
         f'<p dir="auto">{escape(point.description)}</p></div></div>'
         for kind in types
-        for point in scale_points(settings.scale_words, kind.name, scale)
+        for point in translate_points(settings, kind.name)
         if point.value != scale.lowest
     )
+    # The examples are English texts: a page in another language goes without them.
     examples = "".join(
         f'<p data-type="{escape(kind.name)}" data-grade="{example.grade}" dir="auto" hidden>'
         f"For <q>{escape(example.left)}</q> a text of grade {example.grade} is "
         f"<q>{escape(example.right)}</q>.</p>"
         for kind in types
         for example in kind.examples
-        if example.grade != scale.lowest and usual_points(scale)[0] == CLSS_POINTS[0]
+        if current_language() == ENGLISH
+        and example.grade != scale.lowest
+        and usual_points(scale)[0] == CLSS_POINTS[0]
     )
     return (
         '<section id="write-request" aria-labelledby="write-asked"><h2 id="write-asked"></h2>'
         f'<div id="write-points">{points}</div>'
         f'<p id="write-senses" hidden><a href="/annotate/senses?project={project.id}">'
-        "Choose a sense of WordNet for this word</a></p>"
-        f'<details id="write-examples" open><summary>An example</summary>{examples}</details></section>'
+        f"{_('Choose a sense of WordNet for this word')}</a></p>"
+        f'<details id="write-examples" open><summary>{_("An example")}</summary>'
+        f"{examples}</details></section>"
     )
 
 
-_BACK = f"""
+def _back_html() -> str:
+    said = _(
+        "It stays yours for {days} days after your last change; then it may be given to others.",
+        days=SENT_BACK_TIME.days,
+    )
+    return f"""
 <div id="write-back" class="note" hidden><p></p>
-<p class="small">It stays yours for {SENT_BACK_TIME.days} days after your last change;
-then it may be given to others.</p></div>
+<p class="small">{said}</p></div>
 """
+
+
 _ITEMS = """
 <div class="rate-items">
 <section class="rate-item"><h2 id="write-larger"></h2>
@@ -183,18 +207,22 @@ _ITEMS = """
 </div>
 """
 
-_ACTIONS = """
+
+def _actions_html() -> str:
+    return f"""
 <div class="write-actions">
-<button type="button" class="keep" data-write="blank">I do not understand it</button>
+<button type="button" class="keep" data-write="blank">{_("I do not understand it")}</button>
 <p id="write-balance"></p>
 <button type="button" id="write-submit" class="rate-primary" data-write="submit"
- aria-keyshortcuts="Control+Enter"><span>Submit and next</span>
+ aria-keyshortcuts="Control+Enter"><span>{_("Submit and next")}</span>
  <kbd aria-hidden="true">Ctrl+Enter</kbd></button>
 </div>
 """
 
-_RECENT = """
-<details id="write-recent"><summary>What I wrote</summary><ol></ol></details>
+
+def _recent_html() -> str:
+    return f"""
+<details id="write-recent"><summary>{_("What I wrote")}</summary><ol></ol></details>
 """
 
 
@@ -203,7 +231,8 @@ def _guidelines_html(project: Project) -> str:
     written = markdown_html(settings.guidelines) if settings.guidelines.strip() else ""
     scale = scale_html(settings)
     return (
-        '<details id="write-guidelines"><summary>Guidelines and the whole scale</summary>'
+        '<details id="write-guidelines"><summary>'
+        f"{_('Guidelines and the whole scale')}</summary>"
         f'<div class="rate-guidelines">{written}{scale}</div></details>'
     )
 

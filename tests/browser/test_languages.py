@@ -16,6 +16,7 @@ from kpdemo.translation import LANGUAGES
 from tests.browser.conftest import Site, Watch, serious_violations
 from tests.browser.pressing import press
 from tests.browser.test_crowd_pages import share
+from tests.writers import new_items
 
 PHONE = {"width": 390, "height": 844}
 TYPE = "sentence2phrase"
@@ -161,6 +162,31 @@ def test_an_adjudicator_decides_in_the_language_of_the_project(site, browser, un
     expect(page.locator(".adj-state")).to_have_text("entschieden: 2,75")
     assert_no_english(page, "#adjudicate-page")
     assert_no_english(page, "header.site")
+    watch.check()
+
+
+def test_a_writer_writes_in_the_language_of_the_project(site, browser, unused):
+    settings = ProjectSettings(unused, types=(TYPE,), language="de")
+    project = site.services.projects.create(settings)
+    lead = site.add_user(f"{unused} lead", is_administrator=True)
+    site.services.items.import_items(project.id, new_items(2), by=lead)
+    writer = site.add_user(f"{unused} writer")
+    site.services.projects.add_member(project.id, writer.name, Role.WRITER)
+    page, watch = site.context(browser, writer.name, viewport=PHONE).new_page(), Watch()
+    watch.over(page, site.address)
+    page.goto(f"{site.address}/annotate/write?project={project.id}")
+    expect(page.locator("#write-asked")).to_contain_text("Zu schreiben: Wendung, Bewertung")
+    expect(page.locator("#write-size")).to_contain_text("Gew\u00fcnscht: 2 bis 15 W\u00f6rter.")
+    page.locator("#write-text").fill("Zug")
+    expect(page.locator("#write-check")).to_have_text("Der Text hat 1 Wort, nicht 2 bis 15.")
+    page.locator("#write-text").fill("ein Zug")
+    expect(page.locator("#write-saved")).to_contain_text("Gespeichert")
+    assert_no_english(page, "#write-form .rate-bar")
+    assert_no_english(page, "#write-request")
+    page.get_by_role("button", name="Speichern und weiter").click()
+    expect(page.locator("#write-counts")).to_contain_text("Sie haben 1 Text geschrieben, angenommen: 0")
+    page.get_by_text("Was ich geschrieben habe").click()
+    expect(page.locator("#write-recent li")).to_contain_text("wartet auf die Redaktion")
     watch.check()
 
 
