@@ -300,7 +300,12 @@ def check_range(text: str, what: str) -> tuple[int, int]:
     low, high = (int(found[1]), int(found[2])) if found else (0, 0)
     if not 1 <= low <= high <= MOST:
         raise SettingsError(
-            f"{what}: {quote_value(text)} is not a range from 1 to {MOST:,}, give one such as 4-80."
+            _(
+                "{what}: {value} is not a range from 1 to {most}, give one such as 4-80.",
+                what=what,
+                value=quote_value(text),
+                most=f"{MOST:,}",
+            )
         )
     return low, high
 

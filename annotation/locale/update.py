@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from annotation.changes import SETTING_WORDS
 from annotation.comparison import COMPARISON_TYPES
 from annotation.guidelines import STARTERS
 from annotation.scale import named_points
+from annotation.services.writing import TypeTerms
 from annotation.types import Average, Role
 from db.errors import DamagedError, UnreachableError, UnwritableError
 from kpdemo.locale.update import Domain, Message
@@ -36,6 +38,20 @@ def _unmarked() -> Iterator[tuple[Message, str]]:
 def _unmarked_of_project() -> Iterator[tuple[Message, str]]:
     for average in Average:
         yield average.value, "annotation/types.py"
+    for state in (
+        "unwritten",
+        "held",
+        "submitted",
+        "sent back",
+        "blank",
+        "handed on",
+        "returned",
+        "withdrawn",
+    ):
+        yield state, "annotation/ui/writing.py"
+    for field in TypeTerms.__slots__:
+        yield SETTING_WORDS.get(field, field), "annotation/changes.py"
+    yield "larger item", "annotation/services/project_rows.py"
     for name in ("note", "comment", "name", "reason"):
         yield name, "annotation/wording.py"
 
@@ -74,9 +90,16 @@ PROJECT = Domain(
     Path(__file__).parent,
     "What adjudicators, writers and leads meet besides",
     (
-        *(f"annotation/ui/{name}.py" for name in ("adjudicate", "pages", "projects", "wording", "writing")),
-        *(f"annotation/{name}.py" for name in ("adjudication", "authoring", "comparison")),
-        *(f"annotation/services/{name}.py" for name in ("adjudication", "writing")),
+        *(
+            f"annotation/ui/{name}.py"
+            for name in ("adjudicate", "pages", "pairs", "projects", "wording", "writing", "widgets")
+        ),
+        *(f"annotation/{name}.py" for name in ("adjudication", "authoring", "changes", "comparison")),
+        *(f"annotation/services/{name}.py" for name in ("project_rows",)),
+        *(
+            f"annotation/services/{name}.py"
+            for name in ("adjudication", "writing", "editing", "larger_items")
+        ),
     ),
     ("annotation/assets/scripts/adjudicate.js",),
     more=_unmarked_of_project,

@@ -169,12 +169,12 @@ def _text_html(text: SenseText) -> str:
 
 def translate_points(settings: ProjectSettings, type: str) -> tuple[Point, ...]:
     """The points of a type in the language of the page; a project's own words stay as they are."""
-    return tuple(
-        replace(
-            point, name=_say(point.name), summary=_say(point.summary), description=_say(point.description)
-        )
-        for point in scale_points(settings.scale_words, type, settings.scale)
-    )
+    return tuple(map(translate_point, scale_points(settings.scale_words, type, settings.scale)))
+
+
+def translate_point(point: Point) -> Point:
+    name, summary, description = map(_say, (point.name, point.summary, point.description))
+    return replace(point, name=name, summary=summary, description=description)
 
 
 def _say(text: str) -> str:
