@@ -94,7 +94,10 @@ PROJECT = Domain(
             f"annotation/ui/{name}.py"
             for name in ("adjudicate", "pages", "pairs", "projects", "wording", "writing", "widgets")
         ),
-        *(f"annotation/{name}.py" for name in ("adjudication", "authoring", "changes", "comparison")),
+        *(
+            f"annotation/{name}.py"
+            for name in ("adjudication", "authoring", "changes", "comparison", "projects", "scale")
+        ),
         *(f"annotation/services/{name}.py" for name in ("project_rows",)),
         *(
             f"annotation/services/{name}.py"
