@@ -174,7 +174,15 @@ class Scale:
             GradeError: it is not on the scale.
         """
         if not self.allows(grade):
-            raise GradeError(f"A grade is {self.text}, not {grade}.")
+            raise GradeError(
+                _(
+                    "A grade is {low} to {high} in steps of {step}, not {grade}.",
+                    low=self.lowest,
+                    high=self.highest,
+                    step=self.step,
+                    grade=grade,
+                )
+            )
         return grade
 
     @property
