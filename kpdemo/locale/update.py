@@ -146,7 +146,7 @@ PAGE = Domain(
         "app.py",
         *(f"kpdemo/ui/{name}.py" for name in ("html", "page", "widgets", "models", "requests", "results")),
         *(f"kpdemo/ui/{name}.py" for name in ("predict", "compare", "send", "files", "space", "evaluate")),
-        *("kpdemo/ui/charts.py", "kpdemo/passages.py", "kpdemo/text.py"),
+        *("kpdemo/ui/charts.py", "kpdemo/ui/uploads.py", "kpdemo/passages.py", "kpdemo/text.py"),
     ),
     tuple(f"kpdemo/assets/scripts/{name}.js" for name in ("page", "reader", "files", "answer", "charts")),
     more=_unmarked,

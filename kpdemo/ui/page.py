@@ -450,7 +450,7 @@ def mount_pages(
         pages = build()
         inner = [Middleware(UploadGuard, folder=own, user_of=user_of)]
         if pages.speaks:
-            inner.append(Middleware(SpeakingMiddleware))
+            inner.insert(0, Middleware(SpeakingMiddleware))
         pages.max_threads = THREADS  # the queue reads it once
         pages.state_session_capacity = OPEN_PAGES
         pages.queue(default_concurrency_limit=None, api_open=False)

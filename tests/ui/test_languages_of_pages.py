@@ -123,6 +123,14 @@ def test_an_event_answers_in_the_language_of_whoever_asks(client):
     assert "O modelu default" in told[1]
 
 
+def test_a_refused_file_is_explained_in_the_language_of_whoever_asks(client):
+    file = {"path": "/nowhere/a.pdf", "meta": {"_type": "gradio.FileData"}}
+    body = {"data": [file], "fn_index": 0, "session_hash": "one"}
+    refused = client.post("/gradio_api/run/predict", json=body, headers={"accept-language": "de"})
+    assert refused.status_code == 403
+    assert refused.json()["detail"].startswith("a.pdf wurde nicht von diesem Browser hochgeladen")
+
+
 def test_pages_that_differ_in_more_than_words_are_refused():
     def pages(*labels: str) -> Pages:
         with Pages() as built:
