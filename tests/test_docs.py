@@ -232,7 +232,13 @@ def test_every_promise_of_security_names_a_test_that_there_is():
         assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8"), row
 
 
-@pytest.mark.parametrize("page", PASTED, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.stem == "retrieval" else [])
+        for page in PASTED
+    ],
+)
 def test_commands_run_as_they_stand_there(page, tmp_path, monkeypatch):
     shutil.copytree(ROOT / "docs" / "examples", tmp_path / "docs" / "examples")
     monkeypatch.chdir(tmp_path)

@@ -166,6 +166,7 @@ CUT_WORDS = """() => [...document.querySelectorAll("table :is(td, th)")]
   })"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pairs", "agreement"])
 def test_tables_cut_no_word_that_fits_on_a_phone(site, places, tabs, name):
     page, (path, shown) = tabs[0], PAGES[name]

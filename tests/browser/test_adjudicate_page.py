@@ -128,6 +128,7 @@ def said(page: Page):
     return page.locator("#adjudicate-said")
 
 
+@pytest.mark.slow
 def test_without_a_session_a_decision_signs_in_and_is_still_there(bench):
     one = bench(1)
     page = one.open()
@@ -529,6 +530,7 @@ def test_a_server_that_does_not_answer_is_told_and_a_late_answer_drops_no_draft_
     assert page.evaluate("Object.keys(sessionStorage).filter(key => key.includes('adjudicate'))") == []
 
 
+@pytest.mark.slow
 def test_a_scale_from_0_to_10_has_its_line_its_dots_and_its_keys(bench):
     scale = PRESETS["0-10"][0]
     rows = [

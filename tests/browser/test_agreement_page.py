@@ -93,6 +93,7 @@ def adjudicator(site, browser, project):
     return page
 
 
+@pytest.mark.slow
 def test_five_charts_are_drawn_by_the_server_alone(shown):
     charts = shown.locator("#agreement-page .js-plotly-plot")
     for number in range(CHARTS):
@@ -227,6 +228,7 @@ def test_an_adjudicator_on_a_phone_reads_numbers_and_goes_on_to_adjudicate(adjud
     assert f"/annotate/adjudicate?project={project.id}&pair=" in link.get_attribute("href")
 
 
+@pytest.mark.slow
 def test_new_grades_appear_at_a_press_and_by_themselves(site, browser, unused):
     small = site.services.projects.create(ProjectSettings(unused, raters_per_pair=2))
     page = site.page(browser, "root", f"/annotate/agreement?project={small.id}")

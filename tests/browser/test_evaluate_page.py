@@ -146,6 +146,7 @@ def test_other_numbers_of_predictions_are_asked_for_in_a_fold_and_a_wrong_one_ke
     assert found.heads == ["Model", *cuts]
 
 
+@pytest.mark.slow
 def test_what_the_files_page_downloads_is_measured_on_a_phone_by_its_width(narrow, chosen):
     open_page(narrow, narrow.url.partition("#")[0])  # another test may have chosen files
     narrow.get_by_role("tab", name="Files").click()

@@ -163,7 +163,7 @@ def stored_grades(database: Path) -> dict[str, float]:
 
 
 def test_what_said_saved_survives_a_killed_server_and_the_rest_is_sent_later(browser, tmp_path):
-    database, port, pairs = tmp_path / "kpdemo.db", free_port(), 30
+    database, port, pairs = tmp_path / "kpdemo.db", free_port(), 16
     services = open_annotation(f"sqlite:///{database}")
     project = services.projects.create(
         ProjectSettings("Crash", types=("sentence2phrase",), raters_per_pair=1, is_random=False)

@@ -112,6 +112,7 @@ def test_an_edited_text_is_there_again_and_accepted_as_it_was_edited(site, brows
     assert pair.right == "a boat leaving at noon"
 
 
+@pytest.mark.slow
 def test_settings_are_there_again_with_what_they_began_with_until_they_are_saved(site, browser, project):
     page = site.page(browser, "root", f"/annotate/project?project={project}")
     page.get_by_role("tab", name="Settings").click()
@@ -274,6 +275,7 @@ def test_signing_out_leaves_nothing_typed_to_the_next_one(site, browser):
     expect(page.locator("#new-kept")).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_a_known_grade_is_there_again_when_its_pair_is_chosen_again(site, browser, project):
     known = KnownPair(NewPair("t1", TYPE, "The cat sleeps.", "a sleeping cat"), Decimal(4))
     other = KnownPair(NewPair("t2", TYPE, "The dog sleeps.", "a sleeping dog"), Decimal(1))

@@ -794,6 +794,7 @@ def test_the_bar_of_files_hides_nothing_that_is_said_beside_it(page, serve, widt
     expect(page.locator("#files-result").get_by_role("alert")).to_contain_text("Stopped")
 
 
+@pytest.mark.slow
 def test_a_short_text_is_read_while_others_wait_for_long_ones(browser, serve):
     Waiting.go.clear()
     address = serve(app.AppContext(MODELS, load, load_apart=lambda name: Waiting()))
@@ -815,6 +816,7 @@ def test_a_short_text_is_read_while_others_wait_for_long_ones(browser, serve):
     pages[2].close()
 
 
+@pytest.mark.slow
 def test_a_damaged_model_leaves_the_others_usable(page, serve):
     def load(name):
         if name == "default":

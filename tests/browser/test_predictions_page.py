@@ -19,6 +19,7 @@ KEYS = {"boundary integral equation": "4", "integral equation": "1"}
 """What the rater types; every other phrase gets a 3."""
 
 
+@pytest.mark.slow
 def test_a_pasted_document_comes_back_as_an_ndcg_figure(site, browser, tmp_path):
     services = site.services
     attempt = len(services.projects.list())

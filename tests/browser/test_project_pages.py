@@ -56,6 +56,7 @@ def upload(page: Page, name: str, content: str) -> None:
     choose_files(page.locator("#import-file"), (name, content.encode()))
 
 
+@pytest.mark.slow
 def test_settings_say_that_more_raters_flag_more_pairs_and_can_do_without_adjudication(
     project, site, browser
 ):
@@ -175,6 +176,7 @@ def test_columns_are_guessed_shown_and_assigned_before_the_import(site, browser,
     watch.check()
 
 
+@pytest.mark.slow
 def test_an_export_of_another_tool_is_shown_as_its_pairs_and_imported(site, browser, project):
     page = site.page(browser, "root", PROJECT.format(project, "pairs"))
     task = {
@@ -232,6 +234,7 @@ def test_a_bad_row_is_one_sentence_and_nothing_is_imported_or_lost(site, browser
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_events_and_exports_are_fresh_whenever_their_tab_is_chosen(site, browser, project, unused, tmp_path):
     page = site.page(browser, "root", PROJECT.format(project, "pairs"))
     expect(page.locator("#project-counts")).to_contain_text("0 of 12 pairs done")
@@ -280,6 +283,7 @@ def test_no_archive_is_said_to_be_written_once_the_session_has_ended(site, brows
     expect(page.locator("#export-told")).to_have_text("")
 
 
+@pytest.mark.slow
 def test_what_is_typed_stays_when_a_setting_is_refused(site, browser, project):
     page = site.page(browser, "root", PROJECT.format(project, "settings"))
     name = page.get_by_label("Name", exact=True)
@@ -345,6 +349,7 @@ def test_own_words_of_the_scale_are_refused_looked_at_and_saved(site, browser, p
     expect(words).to_have_value(f"{four}\n4 Right: e")
 
 
+@pytest.mark.slow
 def test_roles_are_given_and_taken(site, browser, project):
     page = site.page(browser, "root", PROJECT.format(project, "members"))
     page.locator("#members-account input").fill("Ben")
@@ -413,6 +418,7 @@ def test_a_leader_of_a_project_revokes_a_link(site, browser, project):
     expect(page.get_by_role("alert")).to_contain_text("This link is unknown or no longer valid")
 
 
+@pytest.mark.slow
 def test_what_raters_said_is_read_as_text_and_saved(site, browser, project):
     page = site.page(browser, "root", PROJECT.format(project, "pairs"))
     shown = page.locator("#remarks-list")
@@ -442,6 +448,7 @@ def test_what_raters_said_is_read_as_text_and_saved(site, browser, project):
     assert page.evaluate(DOUBLED) == []
 
 
+@pytest.mark.slow
 def test_a_withdrawn_pair_is_given_to_nobody_and_the_grade_of_who_had_it_is_kept(site, browser, project):
     services, ana = site.services, site.services.accounts.user("Ana").id
     rating = site.page(browser, "Ana", f"/annotate/rate?project={project}")
@@ -486,6 +493,7 @@ def test_a_withdrawn_pair_is_given_to_nobody_and_the_grade_of_who_had_it_is_kept
     assert page.evaluate(PALE) == []
 
 
+@pytest.mark.slow
 def test_a_project_is_deleted_only_by_its_name(site, browser, project):
     page = site.page(browser, "root", PROJECT.format(project, "settings"))
     page.get_by_role("button", name="Delete the project").click()
@@ -504,6 +512,7 @@ def test_a_project_is_deleted_only_by_its_name(site, browser, project):
     assert project not in [left.id for left in site.services.projects.list()]
 
 
+@pytest.mark.slow
 def test_a_reload_stays_on_the_tab_that_was_chosen(site, browser, project):
     page = site.page(browser, "root", PROJECT.format(project, "pairs"))
     page.get_by_role("tab", name="Settings").click()

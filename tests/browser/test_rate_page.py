@@ -223,6 +223,7 @@ def test_twenty_pairs_are_graded_as_fast_as_they_can_be_shown(open_desk):
     assert desk.watch.complaints == []
 
 
+@pytest.mark.slow
 def test_a_pair_comes_back_unmarked_and_agreement_tells_how_the_rater_agrees_with_themselves(open_desk):
     desk = open_desk(24, repeat_percent=50)
     page = desk.open()
@@ -549,6 +550,7 @@ def test_training_goes_on_in_a_tab_whose_answer_another_one_sent(open_desk):
     expect(first.locator("#rate-feedback")).to_contain_text("You gave 0, exactly as expected.")
 
 
+@pytest.mark.slow
 def test_keys_for_a_pair_that_another_tab_took_away_grade_no_other_and_the_count_follows(open_desk):
     desk = open_desk(6)
     first = desk.open()
@@ -724,6 +726,7 @@ def test_who_stops_for_today_frees_the_open_pairs_and_finds_the_draft_when_going
 # Changing one's mind
 
 
+@pytest.mark.slow
 def test_an_answer_can_be_changed_by_a_key_for_five_seconds_by_a_line_and_later_by_the_list(open_desk):
     desk = open_desk()
     page = desk.open()
@@ -1228,7 +1231,7 @@ POSITIONS = """() => ({
     ("size", "scale"),
     [
         ((390, 800), ""),
-        ((844, 390), "0-10"),
+        pytest.param((844, 390), "0-10", marks=pytest.mark.slow),
         pytest.param((390, 664), "1-7", marks=pytest.mark.slow),
         pytest.param((390, 664), "0-10", marks=pytest.mark.slow),
         pytest.param((640, 400), "", marks=pytest.mark.slow),

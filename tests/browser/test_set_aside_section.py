@@ -12,9 +12,8 @@ from tests.browser.conftest import serious_violations
 from tests.browser.test_look import WIDTH
 
 
-@pytest.mark.parametrize(
-    ("scheme", "width"), [("dark", 390), pytest.param("light", 1280, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("scheme", "width"), [("dark", 390), ("light", 1280)])
 def test_grades_are_set_aside_with_a_reason_and_brought_back(site, browser, scheme, width):
     root = site.services.accounts.user("root")
     settings = ProjectSettings(f"Set aside {width}", types=("sentence2phrase",))

@@ -114,6 +114,7 @@ def test_from_the_set_up_to_a_disabled_account(browser: Browser, new_site: Site)
     expect_user(ben, "Ben")
 
 
+@pytest.mark.slow
 def test_a_new_password_ends_the_other_browser(browser: Browser, site: Site, unused: str):
     name = site.add_user(unused).name
     here, there = (site.page(browser, name) for _ in range(2))

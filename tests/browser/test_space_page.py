@@ -182,6 +182,7 @@ def test_no_name_leaves_the_frame(page, space_address):
         assert chart.evaluate(OUTSIDE) == []
 
 
+@pytest.mark.slow
 def test_pointing_at_a_phrase_tells_its_score(drawn):
     kinds = drawn.locator(f"{CHART.format('extractor')} .trace", has=drawn.locator(".point"))
     point = kinds.nth(1).locator("path.point").first
@@ -221,6 +222,7 @@ def test_the_legend_hides_a_kind_and_shows_it_again(drawn):
     expect(shown).to_have_count(3)
 
 
+@pytest.mark.slow
 def test_a_model_with_one_space_has_one_map_and_a_model_without_vectors_is_explained(space):
     draw(space, "extractor", "reranker")
     space.get_by_role("tab", name="Keyphrases").click()
@@ -238,6 +240,7 @@ def test_a_model_with_one_space_has_one_map_and_a_model_without_vectors_is_expla
     expect(space.locator(CHART.format("extractor"))).to_be_visible()  # the last map stays, if it is wanted
 
 
+@pytest.mark.slow
 def test_a_map_that_takes_long_says_how_far_it_is_and_can_be_stopped(page, serve):
     class Held(MappedPredictor):
         def vectors(self, document, **options):

@@ -656,6 +656,7 @@ class TestManyDocuments:
         assert "were there already" in result.err
         assert cut.read_bytes() == whole.read_bytes()
 
+    @pytest.mark.slow
     @pytest.mark.skipif(os.name == "nt", reason="there are no locks")
     def test_of_two_runs_at_once_the_second_is_refused_until_the_first_is_gone(
         self, documents: Path, tmp_path: Path

@@ -44,7 +44,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     ("start", "model", "nested"),
     [
-        ("fork", "english", "nested"),
+        pytest.param("fork", "english", "nested", marks=pytest.mark.slow),
         pytest.param("spawn", "tfidf", "nested", marks=pytest.mark.slow),
         pytest.param("spawn", "first", "unnested", marks=pytest.mark.slow),
     ],

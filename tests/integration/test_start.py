@@ -46,7 +46,11 @@ def predict(address: str, text: str, model: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "end", [signal.SIGINT, signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+    "end",
+    [
+        signal.SIGINT,
+        *(pytest.param(end, marks=pytest.mark.slow) for end in (signal.SIGKILL, signal.SIGTERM)),
+    ],
 )
 def test_the_app_answers_with_the_default_model_which_ends_with_it(running, tmp_path, end):
     process, address = running

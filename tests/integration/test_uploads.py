@@ -77,6 +77,7 @@ def upload(client: TestClient, under: str) -> str:
     return path
 
 
+@pytest.mark.slow
 def test_an_upload_of_annotation_is_not_served_to_the_public(client):
     path = upload(client, "/annotate")
     assert client.get(f"/annotate/gradio_api/file={path}").status_code == 200

@@ -233,6 +233,7 @@ def test_what_is_wrong_is_told_in_one_sentence(client, content, status, sentence
     assert "\n" not in told[1]
 
 
+@pytest.mark.slow
 def test_the_longest_text_may_be_written_in_any_way(client):
     longest = TEXT + "😀" * (LONGEST_TEXT - len(TEXT))
     body = json.dumps({"text": longest}).encode()  # ASCII: twelve bytes for each of these characters

@@ -293,6 +293,7 @@ def default_free_predictor(tmp_path_factory) -> SimckpPredictor:
     return tiny_predictor(module, tokenizer, Selection(0.3, Calibration()))
 
 
+@pytest.mark.slow
 def test_a_text_may_be_of_any_length(tmp_path):
     filler = "The committee decided nothing about the budget. " * 6_000
     text = f"{filler}A quantum eigensolver estimates energies."
