@@ -82,9 +82,11 @@ def _read_ratings(session: Session, project_id: int) -> Floats:
 
     statement = (
         select(Rating.pair_id, Rating.rater_id, Rating.quarters, Rating.seconds)
-        .where(Rating.project_id == project_id, of_pair_in_use(Rating.pair_id, project_id))
+        .where(Rating.project_id == project_id)
         .execution_options(yield_per=STREAMED_AT_ONCE)
     )
+    if count_withdrawn(session, project_id):  # or each pair would be looked for among none
+        statement = statement.where(of_pair_in_use(Rating.pair_id, project_id))
     change, whose = RatingChange, (RatingChange.pair_id, RatingChange.rater_id)
     of_project = change.project_id == project_id
     is_import = change.origin == "import"
@@ -104,7 +106,7 @@ def _read_ratings(session: Session, project_id: int) -> Floats:
             .outerjoin(imported, is_same(imported.c, Rating))
             .outerjoin(changed, is_same(changed.c, Rating))
         )
-    else:  # nor any join
+    else:
         statement = statement.add_columns(extract("epoch", Rating.created_at))
     rows = session.connection().execute(statement)
     parts = [np.array([*map(tuple, part)], np.float64) for part in rows.partitions()]
