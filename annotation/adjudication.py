@@ -19,21 +19,34 @@ from typing import Any
 from annotation.errors import AnnotationError, GradeError, ImportFileError
 from annotation.scale import CLSS, Scale
 from annotation.senses import PairSenses
+from annotation.translation import _, mark
 from annotation.types import Cause
 from annotation.wording import beginning, normalise_note
+from kpdemo.translation import current_language, write_decimal
 
 NOTE_LENGTH = 4_000
-NO_ADJUDICATION = "The project does without adjudication: the average of a pair's grades is its gold grade."
+NO_ADJUDICATION = mark(
+    "The project does without adjudication: the average of a pair's grades is its gold grade."
+)
 _VERSION = re.compile(r"\d+-[0-9a-f]{16}", re.ASCII)
 
 CAUSES: dict[Cause, tuple[str, str]] = {
-    Cause.OVERLOOKED_TEXT: ("Overlooked text", "Somebody missed a part of the pair."),
-    Cause.MISUNDERSTOOD: ("Misunderstood", "A word or the whole text was taken in another sense."),
-    Cause.SCALE: ("Scale", "The same view of the pair, put in other points."),
-    Cause.GUIDELINE: ("Guideline", "The guidelines do not say, or say it unclearly."),
-    Cause.TRUE_AMBIGUITY: ("True ambiguity", "The pair can be read in more than one way."),
+    Cause.OVERLOOKED_TEXT: (mark("Overlooked text"), mark("Somebody missed a part of the pair.")),
+    Cause.MISUNDERSTOOD: (
+        mark("Misunderstood"),
+        mark("A word or the whole text was taken in another sense."),
+    ),
+    Cause.SCALE: (mark("Scale"), mark("The same view of the pair, put in other points.")),
+    Cause.GUIDELINE: (mark("Guideline"), mark("The guidelines do not say, or say it unclearly.")),
+    Cause.TRUE_AMBIGUITY: (mark("True ambiguity"), mark("The pair can be read in more than one way.")),
 }
 """The name of each cause of a disagreement, and what it means."""
+
+
+def cause_within(cause: Cause) -> str:
+    """The name of a cause as it stands within a sentence; in German it is a noun with a capital."""
+    name = _(CAUSES[cause][0])
+    return name if current_language() == "de" else name.lower()
 
 
 class AdjudicationError(AnnotationError):
@@ -178,11 +191,9 @@ def is_flagged(grades: Sequence[Decimal], threshold: Decimal | None) -> bool:
 
 def rule_text(threshold: float | None) -> str:
     """Which pairs are flagged, to stand in brackets: "grades 1 or more apart"."""
-    return (
-        "the project does without adjudication"
-        if threshold is None
-        else f"grades {threshold:g} or more apart"
-    )
+    if threshold is None:
+        return _("the project does without adjudication")
+    return _("grades {threshold} or more apart", threshold=f"{threshold:g}")
 
 
 def shuffle_comments(comments: Iterable[ItemComment], pair_id: int) -> tuple[ItemComment, ...]:
@@ -223,19 +234,22 @@ def conflict_sentence(expected: str, found: str, last: Decision | None) -> str:
     """
     last = decided_since(expected, found, last)
     if last is None:
-        return "A rating of this pair has changed in the meantime: look at the grades again, then save."
+        return _("A rating of this pair has changed in the meantime: look at the grades again, then save.")
+    decision = decision_text(last)
     if last.grade is None:
-        return f"{decision_text(last)} in the meantime: save again to decide all the same."
-    return f"{decision_text(last)} in the meantime, and yours was not saved: save again to replace it."
+        return _("{decision} in the meantime: save again to decide all the same.", decision=decision)
+    return _(
+        "{decision} in the meantime, and yours was not saved: save again to replace it.", decision=decision
+    )
 
 
 def decision_text(decision: Decision) -> str:
     """Who decided what, or withdrew it: "Ana decided 2.75, scale, “both hold”"."""
     if decision.grade is None:
-        return f"{decision.by} withdrew the decision"
-    cause = f", {CAUSES[decision.cause][0].lower()}" if decision.cause else ""
+        return _("{name} withdrew the decision", name=decision.by)
+    cause = f", {cause_within(decision.cause)}" if decision.cause else ""
     note = f", “{beginning(decision.note)}”" if decision.note else ""
-    return f"{decision.by} decided {grade_text(decision.grade)}{cause}{note}"
+    return _("{name} decided {grade}", name=decision.by, grade=write_decimal(decision.grade)) + cause + note
 
 
 def grade_text(grade: Decimal) -> str:
@@ -257,7 +271,15 @@ def check_decision(grade: Decimal, note: str, step: Decimal, scale: Scale = CLSS
         NoteError: the note is too long.
     """
     if not (of_raters := replace(scale, step=step)).allows(grade):
-        raise GradeError(f"A decision is a grade of {of_raters.text}, not {grade}: choose one.")
+        raise GradeError(
+            _(
+                "A decision is a grade of {low} to {high} in steps of {step}, not {grade}: choose one.",
+                low=of_raters.lowest,
+                high=of_raters.highest,
+                step=of_raters.step,
+                grade=grade,
+            )
+        )
     return normalise_note(note, "note", NOTE_LENGTH)
 
 

@@ -22,10 +22,11 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from annotation.comparison import Bounds, Size, size_of
+from annotation.comparison import Bounds, Size, range_text, size_of
 from annotation.errors import ImportFileError
 from annotation.scale import CLSS, Scale
 from annotation.similarity import longest_common_piece, substring_similarity
+from annotation.translation import _, ngettext
 from annotation.wording import beginning
 
 UNRELATED = 0
@@ -244,8 +245,8 @@ def _best_first(
     item: ZeroItem, ranked: Iterable[tuple[tuple[bool, int], Candidate]], seed: int
 ) -> Iterator[Candidate]:
     """By rank, and among equals by what the seed says, which is worked out only of those that are reached."""
-    for _, equals in groupby(sorted(ranked, key=itemgetter(0)), key=itemgetter(0)):
-        candidates = (candidate for _, candidate in equals)
+    for _rank, equals in groupby(sorted(ranked, key=itemgetter(0)), key=itemgetter(0)):
+        candidates = (candidate for _rank, candidate in equals)
         yield from sorted(candidates, key=lambda each: _digest(seed, item.id, each.item_id, each.text))
 
 
@@ -268,11 +269,39 @@ def check_text(text: str, left: str, bounds: Bounds, earlier: Sequence[str] = ()
 def text_problem(text: str, bounds: Bounds) -> str:
     """Why a text cannot be submitted; empty when it can. Quick, as it compares nothing."""
     if not text.strip():
-        return "Nothing is written yet."
+        return _("Nothing is written yet.")
     if len(text) > LONGEST_WRITTEN:
-        return f"The text has {len(text):,} characters: shorten it to {LONGEST_WRITTEN:,}."
-    problem = bounds.problem(size_of(text))
-    return f"The text {problem}." if problem else ""
+        return long_text_problem(text)
+    size = size_of(text)
+    if not _fits(size.words, bounds.words):
+        return ngettext(
+            "The text has {count} word, not {range}.",
+            "The text has {count} words, not {range}.",
+            size.words,
+            count=f"{size.words:,}",
+            range=range_text(bounds.words),
+        )
+    if not _fits(size.sentences, bounds.sentences):
+        return ngettext(
+            "The text has {count} sentence, not {range}.",
+            "The text has {count} sentences, not {range}.",
+            size.sentences,
+            count=f"{size.sentences:,}",
+            range=range_text(bounds.sentences),
+        )
+    return ""
+
+
+def _fits(count: int, bounds: tuple[int, int]) -> bool:
+    return bounds[0] <= count <= bounds[1]
+
+
+def long_text_problem(text: str) -> str:
+    return _(
+        "The text has {length} characters: shorten it to {most}.",
+        length=f"{len(text):,}",
+        most=f"{LONGEST_WRITTEN:,}",
+    )
 
 
 def copy_warning(text: str, left: str) -> str:
@@ -281,7 +310,9 @@ def copy_warning(text: str, left: str) -> str:
     piece = longest_common_piece(written.casefold(), " ".join(left.split()).casefold()).strip()
     if len(piece) < COPIED_SHARE * len(written) or size_of(piece).words < COPIED_WORDS:
         return ""
-    return f"“{beginning(piece)}” is copied from the given item: say it in other words if you can."
+    return _(
+        "“{text}” is copied from the given item: say it in other words if you can.", text=beginning(piece)
+    )
 
 
 def earlier_warning(text: str, earlier: Sequence[str]) -> str:
@@ -289,13 +320,16 @@ def earlier_warning(text: str, earlier: Sequence[str]) -> str:
     key = text_key(text)
     keys = {text_key(other): other for other in earlier}
     if key in keys:
-        return f"“{beginning(keys[key])}” was written before, for another item."
+        return _("“{text}” was written before, for another item.", text=beginning(keys[key]))
     for other_key, other in keys.items():
         room = abs(len(key) - len(other_key))
         if room > (1 - NEAR) * (len(key) + len(other_key)) or len(key) < 4:
             continue
         if substring_similarity(key, other_key) >= NEAR:
-            return f"“{beginning(other)}” was written before, for another item, and is nearly the same."
+            return _(
+                "“{text}” was written before, for another item, and is nearly the same.",
+                text=beginning(other),
+            )
     return ""
 
 

@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from annotation.errors import SettingsError
+from annotation.translation import _
 from kpdemo.io.files import parse_json
 
 if TYPE_CHECKING:
@@ -83,8 +84,11 @@ def merge_settings(mine: Settings, now: Settings, seen: str) -> Settings:
             continue
         if own[name] != before[name]:
             raise SettingsError(
-                f"Somebody else has changed the {SETTING_WORDS.get(name, name)} in the meantime, so nothing "
-                "was saved: copy what you wrote there, open the settings again, and enter it again."
+                _(
+                    "Somebody else has changed the {setting} in the meantime, so nothing was saved: copy "
+                    "what you wrote there, open the settings again, and enter it again.",
+                    setting=_(SETTING_WORDS.get(name, name)),
+                )
             )
         theirs[name] = getattr(now, name)
     return replace(mine, **theirs)
@@ -132,7 +136,7 @@ def _parse_prints(seen: str) -> dict[str, str]:
     except ValueError:
         prints = None
     if not isinstance(prints, dict):
-        raise SettingsError("The form is not as it was opened, so nothing was saved: open the page again.")
+        raise SettingsError(_("The form is not as it was opened, so nothing was saved: open the page again."))
     return prints
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.errors import SettingsError
+from annotation.translation import _, ngettext
 from annotation.wording import quote_value
 from kpdemo.text import number_of
 
@@ -234,7 +235,8 @@ class Bounds:
             ("sentence", size.sentences, self.sentences),
         ):
             if not low <= count <= high:
-                return f"has {number_of(count, name)}, not {range_text((low, high))}"
+                wanted = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+                return f"has {number_of(count, name)}, not {wanted}"
         return ""
 
 
@@ -298,7 +300,12 @@ def check_range(text: str, what: str) -> tuple[int, int]:
     low, high = (int(found[1]), int(found[2])) if found else (0, 0)
     if not 1 <= low <= high <= MOST:
         raise SettingsError(
-            f"{what}: {quote_value(text)} is not a range from 1 to {MOST:,}, give one such as 4-80."
+            _(
+                "{what}: {value} is not a range from 1 to {most}, give one such as 4-80.",
+                what=what,
+                value=quote_value(text),
+                most=f"{MOST:,}",
+            )
         )
     return low, high
 
@@ -306,15 +313,20 @@ def check_range(text: str, what: str) -> tuple[int, int]:
 def range_text(bounds: tuple[int, int]) -> str:
     """1 to 3, or 1."""
     low, high = bounds
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return f"{low:,}" if low == high else _("{low} to {high}", low=f"{low:,}", high=f"{high:,}")
 
 
 def guidance(bounds: Bounds) -> str:
     """What to write, in words: "4 to 80 words, 1 to 3 sentences"."""
-    words = f"{range_text(bounds.words)} {'word' if bounds.words == (1, 1) else 'words'}"
+    words = _counted(bounds.words, "{count} word", "{count} words")
     if bounds.sentences[1] == 1:
         return words
-    return f"{words}, {range_text(bounds.sentences)} sentences"
+    return f"{words}, {_counted(bounds.sentences, '{count} sentence', '{count} sentences')}"
+
+
+def _counted(bounds: tuple[int, int], one: str, more: str) -> str:
+    """ "4 to 80 words", in the form of the largest number."""
+    return ngettext(one, more, bounds[1], count=range_text(bounds))
 
 
 def _with(usual: Bounds, own: Mapping[str, Iterable[int]]) -> Bounds:

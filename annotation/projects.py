@@ -14,6 +14,7 @@ from annotation.comparison import types_in_order
 from annotation.errors import SettingsError, WrongSettings
 from annotation.quality import MOST_REPEATS
 from annotation.scale import CLSS, Scale, check_scale, check_scale_words
+from annotation.translation import _, mark
 from annotation.types import Project, ProjectSettings, Role, User
 from annotation.wording import UNSTORABLE, name_key, normalise_name, quote_value
 from kpdemo.text import number_of
@@ -99,16 +100,19 @@ def wider_range_text(raters_per_pair: int, threshold: Decimal | None, scale: Sca
     for_two = default_threshold(DEFAULTS.raters_per_pair, scale)
     if raters_per_pair <= DEFAULTS.raters_per_pair or threshold != for_two:
         return ""
-    return (
-        f"The more raters a pair has, the farther apart are its lowest and highest grade: {raters_per_pair} "
-        f"raters reach a difference of {for_two} more often than two, so more pairs are flagged; "
-        f"{default_threshold(raters_per_pair, scale)} flags about as many as {for_two} with two."
+    return _(
+        "The more raters a pair has, the farther apart are its lowest and highest grade: {raters} raters "
+        "reach a difference of {for_two} more often than two, so more pairs are flagged; {usual} flags about "
+        "as many as {for_two} with two.",
+        raters=raters_per_pair,
+        for_two=for_two,
+        usual=default_threshold(raters_per_pair, scale),
     )
 
 
 _FEWEST_RATERS = ((13, "2.5"), (9, "2.25"), (6, "2"), (4, "1.75"), (3, "1.5"))
 """From so many raters on, the threshold that flags about as many pairs as 1 does with two."""
-USUAL_THRESHOLDS = (Decimal(1), *(Decimal(threshold) for _, threshold in _FEWEST_RATERS))
+USUAL_THRESHOLDS = (Decimal(1), *(Decimal(threshold) for _raters, threshold in _FEWEST_RATERS))
 
 
 def usual_thresholds(scale: Scale) -> frozenset[Decimal]:
@@ -165,24 +169,24 @@ def check_settings(settings: ProjectSettings) -> ProjectSettings:
     name = wrong.check(check_project_name, was.name, instead="")
     types = wrong.check(_check_types, was.types, instead=was.types)
     for check in (
-        ("number of raters per pair", was.raters_per_pair, 1, MOST_RATERS),
+        (mark("number of raters per pair"), was.raters_per_pair, 1, MOST_RATERS),
         (
-            "limit of pairs per rater",
+            mark("limit of pairs per rater"),
             1 if was.most_per_rater is None else was.most_per_rater,
             1,
             LARGEST_SHARE,
         ),
-        ("percentage of repeat pairs", was.repeat_percent, 0, MOST_REPEATS),
-        ("lease", was.lease_minutes, 1, LONGEST_LEASE, "minutes"),
-        ("seed", was.seed, 0, LARGEST_SEED),
+        (mark("percentage of repeat pairs"), was.repeat_percent, 0, MOST_REPEATS),
+        (mark("lease"), was.lease_minutes, 1, LONGEST_LEASE, mark("minutes")),
+        (mark("seed"), was.seed, 0, LARGEST_SEED),
     ):
         wrong.check(_check_whole, *check, instead=None)
     kept = replace(
         was,
         name=name,
         types=types,
-        guidelines=wrong.check(_check_text, "guidelines", was.guidelines, instead=""),
-        consent=wrong.check(_check_text, "consent text", _one_way(was.consent), instead=""),
+        guidelines=wrong.check(_check_text, mark("guidelines"), was.guidelines, instead=""),
+        consent=wrong.check(_check_text, mark("consent text"), _one_way(was.consent), instead=""),
         scale_words=wrong.check(check_scale_words, was.scale_words, types, scale, instead=""),
         threshold=wrong.check(_check_threshold, was.threshold, scale, instead=was.threshold),
         step=wrong.check(_check_step, was.step, scale, instead=was.step),
@@ -195,7 +199,13 @@ def check_settings(settings: ProjectSettings) -> ProjectSettings:
 
 def _check_language(code: str) -> str:
     if code not in LANGUAGES:
-        raise SettingsError(f"There is no language {code!r}: give one of {', '.join(LANGUAGES)}.")
+        raise SettingsError(
+            _(
+                "There is no language {code}: give one of {codes}.",
+                code=repr(code),
+                codes=", ".join(LANGUAGES),
+            )
+        )
     return code
 
 
@@ -218,13 +228,18 @@ def check_project_name(name: str) -> str:
     Raises:
         SettingsError: it cannot be used.
     """
-    kept = normalise_name(name, "The project's name")
+    kept = normalise_name(name, _("The project's name"))
     if not name_key(kept):
-        raise SettingsError(f"The project's name is empty: give 1 to {LONGEST_PROJECT_NAME} characters.")
+        raise SettingsError(
+            _("The project's name is empty: give 1 to {most} characters.", most=LONGEST_PROJECT_NAME)
+        )
     if len(kept) > LONGEST_PROJECT_NAME or len(name_key(kept)) > LONGEST_PROJECT_KEY:
         raise SettingsError(
-            f"The project's name has {len(kept)} characters: give 1 to {LONGEST_PROJECT_NAME}, without "
-            "ligatures."
+            _(
+                "The project's name has {length} characters: give 1 to {most}, without ligatures.",
+                length=len(kept),
+                most=LONGEST_PROJECT_NAME,
+            )
         )
     return kept
 
@@ -250,26 +265,44 @@ def _check_types(types: tuple[str, ...]) -> tuple[str, ...]:
     kept = tuple(types_in_order(unicodedata.normalize("NFC", type.strip()) for type in types))
     if not kept:
         raise SettingsError(
-            "The project has no comparison types: give at least one, such as sentence2phrase."
+            _("The project has no comparison types: give at least one, such as sentence2phrase.")
         )
     if len(kept) > MOST_TYPES:
-        raise SettingsError(f"The project has {len(kept)} comparison types: give at most {MOST_TYPES}.")
+        raise SettingsError(
+            _(
+                "The project has {number} comparison types: give at most {most}.",
+                number=len(kept),
+                most=MOST_TYPES,
+            )
+        )
     for type in kept:
         if not _TYPE.fullmatch(type) or len(type) > LONGEST_TYPE:
             raise SettingsError(
-                f"{quote_value(type)} is not a valid name for a comparison type: "
-                f"give letters, digits, _ and -, at most {LONGEST_TYPE}, such as abstract2title."
+                _(
+                    "{type} is not a valid name for a comparison type: give letters, digits, _ and -, at "
+                    "most {most}, such as abstract2title.",
+                    type=quote_value(type),
+                    most=LONGEST_TYPE,
+                )
             )
     return kept
 
 
 def _check_text(what: str, text: str) -> str:
-    verb = "have" if what.endswith("s") else "has"
+    are_many = what.endswith("s")
     if len(text) > LONGEST_MARKDOWN:
-        raise SettingsError(f"The {what} {verb} {len(text):,} characters: give at most {LONGEST_MARKDOWN:,}.")
+        values = {"what": _(what), "length": f"{len(text):,}", "most": f"{LONGEST_MARKDOWN:,}"}
+        raise SettingsError(
+            _("The {what} have {length} characters: give at most {most}.", **values)
+            if are_many
+            else _("The {what} has {length} characters: give at most {most}.", **values)
+        )
     if UNSTORABLE.search(text):
-        hold = "hold" if what.endswith("s") else "holds"
-        raise SettingsError(f"The {what} {hold} a NUL or half a character: save the text as UTF-8.")
+        raise SettingsError(
+            _("The {what} hold a NUL or half a character: save the text as UTF-8.", what=_(what))
+            if are_many
+            else _("The {what} holds a NUL or half a character: save the text as UTF-8.", what=_(what))
+        )
     return text
 
 
@@ -283,8 +316,12 @@ def _check_threshold(threshold: Decimal | None, scale: Scale) -> Decimal | None:
         return None
     if not scale.distances.allows(threshold) or threshold <= 0:
         raise SettingsError(
-            f"The threshold is {scale.step} to {scale.range} in steps of {scale.step}, or none, "
-            f"not {threshold}."
+            _(
+                "The threshold is {step} to {range} in steps of {step}, or none, not {threshold}.",
+                step=scale.step,
+                range=scale.range,
+                threshold=threshold,
+            )
         )
     return threshold
 
@@ -294,14 +331,21 @@ def _check_step(step: Decimal, scale: Scale) -> Decimal:
     for known in steps:
         if step == known:
             return known
-    before = f"{', '.join(map(str, steps[:-1]))} or " if len(steps) > 1 else ""
-    raise SettingsError(f"The step is {before}{steps[-1]}, not {step}.")
+    before = f"{', '.join(map(str, steps[:-1]))}{_(' or ')}" if len(steps) > 1 else ""
+    raise SettingsError(_("The step is {steps}, not {step}.", steps=f"{before}{steps[-1]}", step=step))
 
 
 def _check_whole(what: str, value: int, low: int, high: int, unit: str = "") -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        ends = f"{high} {_(unit)}" if unit else high
         raise SettingsError(
-            f"The {what} is a whole number from {low} to {high} {unit}".rstrip() + f", not {value}."
+            _(
+                "The {what} is a whole number from {low} to {high}, not {value}.",
+                what=_(what),
+                low=low,
+                high=ends,
+                value=value,
+            )
         )
 
 

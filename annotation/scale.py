@@ -17,6 +17,7 @@ from types import MappingProxyType
 
 from annotation.comparison import comparison_type, types_in_order
 from annotation.errors import GradeError, SettingsError
+from annotation.translation import _
 from annotation.wording import name_key, normalise_name, quote_value
 
 
@@ -173,7 +174,15 @@ class Scale:
             GradeError: it is not on the scale.
         """
         if not self.allows(grade):
-            raise GradeError(f"A grade is {self.text}, not {grade}.")
+            raise GradeError(
+                _(
+                    "A grade is {low} to {high} in steps of {step}, not {grade}.",
+                    low=self.lowest,
+                    high=self.highest,
+                    step=self.step,
+                    grade=grade,
+                )
+            )
         return grade
 
     @property
@@ -296,8 +305,11 @@ def parse_scale(text: str) -> tuple[Scale, Decimal]:
     found = _RANGE.fullmatch(name)
     if found is None:
         raise SettingsError(
-            f"{quote_value(text)} is no scale: give {', '.join(PRESETS)}, or lowest, highest and step such "
-            "as 1-5/0.5."
+            _(
+                "{text} is no scale: give {names}, or lowest, highest and step such as 1-5/0.5.",
+                text=quote_value(text),
+                names=", ".join(PRESETS),
+            )
         )
     step = Decimal((found[3] or "1").replace(",", "."))
     scale = check_scale(Scale(step, int(found[1]), int(found[2])))
@@ -313,18 +325,36 @@ def check_scale(scale: Scale) -> Scale:
     lowest, highest, step = scale.lowest, scale.highest, scale.step
     if not -FARTHEST <= lowest < highest <= FARTHEST:
         raise SettingsError(
-            f"The scale goes from {lowest} to {highest}: give whole numbers from {-FARTHEST} to {FARTHEST}, "
-            "the lowest grade first."
+            _(
+                "The scale goes from {lowest} to {highest}: give whole numbers from {least} to {most}, the "
+                "lowest grade first.",
+                lowest=lowest,
+                highest=highest,
+                least=-FARTHEST,
+                most=FARTHEST,
+            )
         )
     if not (step.is_finite() and 0 < step <= highest - lowest) or lowest % step or highest % step:
         raise SettingsError(
-            f"Steps of {step}, counted from 0, do not meet {lowest} and {highest}: give a step that divides "
-            "both, such as 0.25."
+            _(
+                "Steps of {step}, counted from 0, do not meet {lowest} and {highest}: give a step that "
+                "divides both, such as 0.25.",
+                step=step,
+                lowest=lowest,
+                highest=highest,
+            )
         )
     if (highest - lowest) / step > MOST_STEPS:
         raise SettingsError(
-            f"From {lowest} to {highest} in steps of {step} there are {int((highest - lowest) / step) + 1:,} "
-            f"grades: give a step that makes at most {MOST_STEPS + 1}."
+            _(
+                "From {lowest} to {highest} in steps of {step} there are {number} grades: give a step that "
+                "makes at most {most}.",
+                lowest=lowest,
+                highest=highest,
+                step=step,
+                number=f"{int((highest - lowest) / step) + 1:,}",
+                most=MOST_STEPS + 1,
+            )
         )
     kept = Decimal(int(step)) if step == int(step) else step.normalize()
     return replace(scale, step=kept)

@@ -1,4 +1,6 @@
-"""What raters meet, in their language: the catalogues of annotation, and how its sentences are marked.
+"""Annotation in the reader's language: its catalogues, and how its sentences are marked.
+
+The rating form carries the catalogue of what raters meet along; what only others meet has one of its own.
 
 `python -m annotation.locale.update` brings the catalogues up to the sentences that are marked.
 """
@@ -9,7 +11,7 @@ from pathlib import Path
 
 from kpdemo.translation import Catalogues
 
-CATALOGUES = Catalogues(Path(__file__).parent / "locale", "rater")
+CATALOGUES = Catalogues(Path(__file__).parent / "locale", "rater", "project")
 _ = CATALOGUES.gettext
 ngettext = CATALOGUES.ngettext
 

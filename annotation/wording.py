@@ -60,7 +60,14 @@ def normalise_note(text: str, what: str, longest: int) -> str:
     """
     kept = clean_text(text).strip()
     if len(kept) > longest:
-        raise NoteError(f"The {what} has {len(kept):,} characters: give at most {longest:,}.")
+        raise NoteError(
+            _(
+                "The {what} has {length} characters: give at most {most}.",
+                what=_(what),
+                length=f"{len(kept):,}",
+                most=f"{longest:,}",
+            )
+        )
     return kept
 
 

@@ -9,6 +9,9 @@ again, and a run that is started again leaves out what has its part already.
 A worker predicts a piece with `kpdemo.batch.predict_file`, so that its lines are those of a single process;
 as a batch holds other documents there, the last digit of a score may differ. `settings.json` in the output
 folder holds the settings and the files of the input, with their sizes: a run that differs is refused.
+
+`python -m kpdemo index build --engine ray` has its passages encoded by such workers. The index is written by
+the process that asks them, so that it is the same one, and goes on in the same way.
 """
 
 from __future__ import annotations
@@ -19,11 +22,12 @@ import os
 import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from kpdemo.batch import (
     BatchSettings,
@@ -51,6 +55,14 @@ from kpdemo.io.tables import LineError
 from kpdemo.predictors import index_identity, load_predictor, model_identity
 from kpdemo.types import Document, PredictionOptions, Predictor
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from kpdemo.ramkg.index_building import Encode
+    from kpdemo.ramkg.retriever import Encoder
+    from kpdemo.ramkg.settings import EncoderConfig
+
 PIECE_BYTES = 4 * 2**20
 """Of JSON Lines at most: some three thousand abstracts, a few minutes of a CPU."""
 PIECE_ROWS = 2_000
@@ -65,6 +77,9 @@ SETTINGS = "settings.json"
 PROBLEMS = "problems"
 """The folder in the output with what is wrong with documents that could not be used."""
 UNFINISHED = ".partial"
+
+BATCHES_A_WORKER = 3
+"""Of passages, under way at once."""
 
 RETRIES = 3
 """How often a piece is begun again whose worker died; one that kills each of them is left out at last."""
@@ -400,18 +415,7 @@ def predict_on_ray(
     files = list_files(source)
     system, folder = url_to_fs(output)
     output = system.unstrip_protocol(folder)
-    begun = not ray.is_initialized()
-    if begun:
-        _connect(ray, workers)
-    try:
-        resources = ray.cluster_resources()
-        if gpus is None:
-            gpus = 1.0 if device != "cpu" and resources.get("GPU") else 0.0
-        on = "cuda" if gpus else "cpu"
-        if device not in ("auto", on):
-            raise InputError(f"The device is {device}, but the workers have {gpus:g} GPUs; see --gpus.")
-        if workers is None:
-            workers = max(1, int(resources.get("GPU", 0) / gpus if gpus else resources.get("CPU", 1)))
+    with _connected(workers, gpus, device) as (workers, gpus, on):
         share = sum(files.values()) // (PIECES_A_WORKER * workers)
         piece_bytes = piece_bytes or max(SMALLEST_PIECE, min(PIECE_BYTES, share))
         piece_rows = piece_rows or max(1, PIECE_ROWS * piece_bytes // PIECE_BYTES)
@@ -445,9 +449,6 @@ def predict_on_ray(
                 f"{failures[0]} The same command does these alone."
             )
         return total
-    finally:
-        if begun:
-            ray.shutdown()
 
 
 def _answers(ray: Any, workers: Sequence[Any], pieces: Iterable[Piece]) -> Iterator[BatchSummary | str]:
@@ -468,7 +469,7 @@ def _answers(ray: Any, workers: Sequence[Any], pieces: Iterable[Piece]) -> Itera
         try:
             answer = ray.get(answered)
         except ray.exceptions.RayError as error:
-            answer = reason = str(getattr(error, "cause", None) or error).partition("\n")[0]
+            answer = reason = _reason(error)
         if has_piece:
             under_way -= 1
             yield cast(BatchSummary | str, answer)
@@ -477,6 +478,36 @@ def _answers(ray: Any, workers: Sequence[Any], pieces: Iterable[Piece]) -> Itera
         if left:
             asked[worker.predict.remote(left.popleft())] = worker, True
             under_way += 1
+
+
+@contextmanager
+def _connected(workers: int | None, gpus: float | None, device: str) -> Iterator[tuple[int, float, str]]:
+    """A cluster, which ends with the block if it begins with it.
+
+    Yields:
+        How many workers, the GPUs of each, and the device of each.
+
+    Raises:
+        InputError: the cluster has no GPU where `device` is one.
+    """
+    import ray
+
+    begun = not ray.is_initialized()
+    if begun:
+        _connect(ray, workers)
+    try:
+        resources = ray.cluster_resources()
+        if gpus is None:
+            gpus = 1.0 if device != "cpu" and resources.get("GPU") else 0.0
+        on = "cuda" if gpus else "cpu"
+        if device not in ("auto", on):
+            raise InputError(f"The device is {device}, but the workers have {gpus:g} GPUs; see --gpus.")
+        if workers is None:
+            workers = max(1, int(resources.get("GPU", 0) / gpus if gpus else resources.get("CPU", 1)))
+        yield workers, gpus, on
+    finally:
+        if begun:
+            ray.shutdown()
 
 
 def _connect(ray: Any, workers: int | None) -> None:
@@ -495,6 +526,112 @@ def _connect(ray: Any, workers: int | None) -> None:
         log_to_driver=False,
         logging_level="warning",
     )
+
+
+class PassageWorker:
+    """Encodes passages with an encoder of its own; in a process of Ray."""
+
+    def __init__(self, config: EncoderConfig, identity: str, device: str, batch_size: int) -> None:
+        self._config, self._identity = config, identity
+        self._device, self._batch_size = device, batch_size
+        self._encoder: Encoder | None = None
+
+    def wait(self) -> None:
+        """Answer when the worker runs."""
+
+    def encode(self, passages: list[Document]) -> NDArray[np.float32] | str:
+        """
+        Returns:
+            Their vectors (B, D), or why there are none: of another process only words come back.
+        """
+        from kpdemo.ramkg.retriever import load_encoder
+
+        try:
+            if self._encoder is None:
+                encoder = load_encoder(self._config, device=self._device, batch_size=self._batch_size)
+                if encoder.identity != self._identity:
+                    model = self._config.model
+                    return f"The encoder {model} has other weights on a worker: install the same there."
+                self._encoder = encoder
+            return self._encoder.passages(passages)
+        except (KpdemoError, OSError) as error:
+            return str(error)
+
+
+@contextmanager
+def encoding_on_ray(
+    config: EncoderConfig,
+    identity: str,
+    *,
+    device: str = "auto",
+    batch_size: int = 32,
+    workers: int | None = None,
+    gpus: float | None = None,
+) -> Iterator[Encode]:
+    """What encodes passages on the cluster, see `predict_on_ray`, for `kpdemo.ramkg.index_building`.
+
+    Args:
+        config: of the encoder; a folder must be there on every machine.
+        identity: of the encoder on this machine.
+
+    Raises:
+        InputError: the cluster has no GPU where `device` is one.
+        MissingPackageError: Ray is not installed.
+    """
+    with needs_extra("ray", "--engine ray"):
+        import ray
+
+    with _connected(workers, gpus, device) as (workers, gpus, on):
+        worker = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=-1, max_task_retries=RETRIES)(
+            PassageWorker
+        )
+        actors = [worker.remote(config, identity, on, batch_size) for _ in range(workers)]
+        yield lambda batches: _encoded(ray, actors, batches)
+
+
+def _encoded(
+    ray: Any, actors: Sequence[Any], batches: Iterator[list[Document]]
+) -> Iterator[tuple[list[Document], NDArray[np.float32]]]:
+    """The vectors of each batch, in the order of the batches; some are under way ahead of it."""
+    starting = {actor.wait.remote(): actor for actor in actors}
+    ready: list[Any] = []
+    under_way: deque[tuple[list[Document], Any, Any]] = deque()
+    reason = ""
+    more = True
+    while more or under_way:
+        if starting:
+            began, _ = ray.wait(list(starting), timeout=0 if ready else None)
+            for answered in began:
+                actor = starting.pop(answered)
+                try:
+                    ray.get(answered)
+                    ready.append(actor)
+                except ray.exceptions.RayError as error:
+                    reason = _reason(error)
+            if not ready and not starting:
+                raise KpdemoError(f"No worker of Ray starts: {reason}")
+        while ready and more and len(under_way) < BATCHES_A_WORKER * len(ready):
+            if not (batch := next(batches, None)):
+                more = False
+                break
+            asked = [one for _, _, one in under_way]
+            unfinished = set(ray.wait(asked, num_returns=len(asked), timeout=0)[1] if asked else ())
+            waiting = Counter(actor for _, actor, one in under_way if one in unfinished)
+            actor = min(ready, key=waiting.__getitem__)
+            under_way.append((batch, actor, actor.encode.remote(batch)))
+        if ready and under_way:
+            batch, _, answer = under_way.popleft()
+            try:
+                vectors = ray.get(answer)
+            except ray.exceptions.RayError as error:
+                vectors = f"A worker of Ray failed ({_reason(error)}): the same command goes on."
+            if isinstance(vectors, str):
+                raise KpdemoError(vectors)
+            yield batch, vectors
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "cause", None) or error).partition("\n")[0]
 
 
 def _cut(file: str, size: int, run: ClusterRun) -> list[Piece] | str:

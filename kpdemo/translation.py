@@ -110,11 +110,18 @@ def write_decimal(number: Decimal) -> str:
 
 
 class Catalogues:
-    """The catalogues of one part, each read when it is first needed."""
+    """The catalogues of one part, each read when it is first needed.
 
-    def __init__(self, folder: Path, name: str) -> None:
+    Args:
+        folder: where they are.
+        name: of the catalogue that scripts are given too.
+        others: of those where a sentence is looked for that it has not.
+    """
+
+    def __init__(self, folder: Path, name: str, *others: str) -> None:
         self._folder = folder
         self._name = name
+        self._others = others
         self._of: Callable[[str], NullTranslations] = cache(self._read)
 
     def gettext(self, message: str, /, **values: object) -> str:
@@ -144,7 +151,10 @@ class Catalogues:
     def _read(self, code: str) -> NullTranslations:
         if code == ENGLISH:
             return NullTranslations()
-        return translation(self._name, self._folder, [code])
+        found = translation(self._name, self._folder, [code])
+        for other in self._others:
+            found.add_fallback(translation(other, self._folder, [code]))
+        return found
 
 
 def read_messages(content: bytes) -> dict[tuple[str, bool], list[str]]:

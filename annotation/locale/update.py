@@ -1,4 +1,4 @@
-"""Bring the catalogues of what raters meet up to the marked sentences: `python -m annotation.locale.update`.
+"""Bring the catalogues of annotation up to the marked sentences: `python -m annotation.locale.update`.
 
 See `kpdemo.locale.update`.
 """
@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from annotation.changes import SETTING_WORDS
 from annotation.comparison import COMPARISON_TYPES
 from annotation.guidelines import STARTERS
 from annotation.scale import named_points
-from annotation.types import Role
+from annotation.services.writing import TypeTerms
+from annotation.types import Average, Role
 from db.errors import DamagedError, UnreachableError, UnwritableError
 from kpdemo.locale.update import Domain, Message
 
@@ -33,12 +35,33 @@ def _unmarked() -> Iterator[tuple[Message, str]]:
         yield error.for_users, "db/errors.py"
 
 
+def _unmarked_of_project() -> Iterator[tuple[Message, str]]:
+    for average in Average:
+        yield average.value, "annotation/types.py"
+    for state in (
+        "unwritten",
+        "held",
+        "submitted",
+        "sent back",
+        "blank",
+        "handed on",
+        "returned",
+        "withdrawn",
+    ):
+        yield state, "annotation/ui/writing.py"
+    for field in TypeTerms.__slots__:
+        yield SETTING_WORDS.get(field, field), "annotation/changes.py"
+    yield "larger item", "annotation/services/project_rows.py"
+    for name in ("note", "comment", "name", "reason"):
+        yield name, "annotation/wording.py"
+
+
 RATER = Domain(
     "rater",
     Path(__file__).parent,
     "What raters meet",
     (
-        *(f"annotation/ui/{name}.py" for name in ("rate", "wording", "projects", "pages")),
+        "annotation/ui/rate.py",
         *(f"annotation/{name}.py" for name in ("crowds", "errors", "passwords", "wording")),
         *(f"annotation/services/{name}.py" for name in ("ratings", "rater_queue", "assignment", "repeats")),
         *(f"annotation/services/{name}.py" for name in ("accounts", "crowds", "sign_in", "tokens", "users")),
@@ -50,6 +73,7 @@ RATER = Domain(
             f"annotation/assets/scripts/rate/{name}.js"
             for name in ("page", "session", "view", "training", "sender", "tabs", "keys", "form", "store")
         ),
+        *(f"annotation/assets/scripts/write/{name}.js" for name in ("page", "view", "consent", "copies")),
     ),
     tuple(
         f"annotation/web/templates/{name}.html"
@@ -59,7 +83,33 @@ RATER = Domain(
     ),
     _unmarked,
 )
-"""The files whose sentences raters read; those of other pages are in English."""
+"""The files whose sentences raters read; the writing form carries them along too, for its scripts."""
+
+PROJECT = Domain(
+    "project",
+    Path(__file__).parent,
+    "What adjudicators, writers and leads meet besides",
+    (
+        *(
+            f"annotation/ui/{name}.py"
+            for name in ("adjudicate", "pages", "pairs", "projects", "wording", "writing", "widgets")
+        ),
+        *(
+            f"annotation/{name}.py"
+            for name in ("adjudication", "authoring", "changes", "comparison", "projects", "scale")
+        ),
+        *(f"annotation/services/{name}.py" for name in ("project_rows",)),
+        *(
+            f"annotation/services/{name}.py"
+            for name in ("adjudication", "writing", "editing", "larger_items")
+        ),
+    ),
+    ("annotation/assets/scripts/adjudicate.js",),
+    more=_unmarked_of_project,
+    beside=RATER,
+)
+"""The files of the other pages that are in the reader's language."""
 
 if __name__ == "__main__":
     RATER.update()
+    PROJECT.update()

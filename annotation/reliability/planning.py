@@ -21,9 +21,12 @@ from annotation.agreement import (
     NO_RESAMPLES,
     Floats,
     Grades,
+    Integers,
     alphas_of_parts,
+    are_normal,
     classes_of_pairs,
     draw,
+    draw_normal,
     interval_parts,
     middle,
     percentile_interval,
@@ -113,7 +116,7 @@ def plan_pairs(
     if not resamples:
         return Plan(target, pairs, reason=NO_RESAMPLES, seed=seed)
     rng = np.random.default_rng(seed)
-    steps = [_step(parts, sizes / pairs, round(pairs * size), resamples, rng) for size in SIZES]
+    steps = [_step(parts, sizes, round(pairs * size), resamples, rng) for size in SIZES]
     found = tuple(step for step in steps if step is not None)
     if len(found) < len(SIZES):
         return Plan(target, pairs, reason=_ONE_GRADE, seed=seed)
@@ -198,10 +201,13 @@ def _too_few(pairs: int) -> str:
 
 
 def _step(
-    parts: Floats, shares: Floats, size: int, resamples: int, rng: np.random.Generator
+    parts: Floats, sizes: Integers, size: int, resamples: int, rng: np.random.Generator
 ) -> PlannedWidth | None:
     """The interval's width with `size` pairs like those so far; None where α is too often undefined."""
-    drawn = rng.multinomial(size, shares, size=resamples).astype(np.float64) @ parts
+    if are_normal(parts, sizes):
+        drawn = draw_normal(parts, sizes, size, resamples, rng)
+    else:
+        drawn = rng.multinomial(size, sizes / sizes.sum(), size=resamples).astype(np.float64) @ parts
     interval = percentile_interval(alphas_of_parts(drawn))
     if interval is None:
         return None

@@ -7,6 +7,11 @@ and these correlations are averaged over raters, as the STS tasks report beside 
 Intervals are percentiles of the bootstrap over pairs. As in `annotation.agreement`, pairs with the same
 grades by the same raters are drawn as one class; classes are drawn in the order of their first pairs, which
 whoever calls numbers by id. Neither the order of the ratings nor the numbers of the raters matter.
+
+Of many pairs nearly each is a class of its own, and drawing them takes long. Where each rater has
+`MANY_PAIRS` that others graded too, a correlation has the normal distribution whose variance follows from
+the influence of each pair on it (the infinitesimal jackknife; Efron 1982, The Jackknife, the Bootstrap and
+Other Resampling Plans, chapter 6), the limit that the bootstrap has there.
 """
 
 from __future__ import annotations
@@ -14,10 +19,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import NormalDist
 
 import numpy as np
 
-from annotation.agreement import ALL, Floats, Grades, Integers, batch_sizes, draw, run_starts
+from annotation.agreement import (
+    ALL,
+    CONFIDENCE,
+    MANY_PAIRS,
+    Floats,
+    Grades,
+    Integers,
+    batch_sizes,
+    draw,
+    run_starts,
+)
 from annotation.scoring import FEWEST_PAIRS, Estimate, correlations, estimate, single_value_text
 from kpdemo.text import number_of
 
@@ -84,6 +100,48 @@ class _Own:
         points = csr_array((ones, self.classes, ends), shape=(len(self.starts), len(counts)))
         return np.asarray(points @ counts)
 
+    def influences(self, pearson: float, spearman: float) -> Floats:
+        """How far one more of each class moves both correlations (2, K), to first order."""
+        sizes = np.diff(np.r_[self.starts, len(self.classes)])
+        shares = sizes / sizes.sum()
+        grades, others = _standardised(self.grades, shares), _standardised(self.others, shares)
+        moves = np.stack(
+            [
+                _moves_of_correlation(grades, others, pearson),
+                _moves_of_ranks(self.grades, self.others, shares, spearman),
+            ]
+        )
+        return np.asarray(np.repeat(moves, sizes, axis=1) / sizes.sum())
+
+
+def _standardised(values: Floats, shares: Floats) -> Floats:
+    centred = values - shares @ values
+    return np.asarray(centred / np.sqrt(shares @ centred**2))
+
+
+def _moves_of_correlation(first: Floats, second: Floats, correlation: float) -> Floats:
+    return np.asarray(first * second - correlation / 2 * (first**2 + second**2))
+
+
+def _moves_of_ranks(first: Floats, second: Floats, shares: Floats, correlation: float) -> Floats:
+    """The influence (V,) of points on the correlation of the ranks, which the points move too."""
+    ranks = [_midranks(values, shares) for values in (first, second)]
+    spreads = [np.sqrt(shares @ (rank - 0.5) ** 2) for rank in ranks]
+    one, other = ((rank - 0.5) / spread for rank, spread in zip(ranks, spreads, strict=True))
+    moves = _moves_of_correlation(one, other, correlation)
+    for values, own, beside, spread in ((first, one, other, spreads[0]), (second, other, one, spreads[1])):
+        slopes = shares * (beside - correlation * own)
+        # A point lifts all above it by a whole rank, and its equals by half of one.
+        moves = moves - _midranks(values, slopes) / spread
+    return moves
+
+
+def _midranks(values: Floats, weights: Floats) -> Floats:
+    """Of each value (V,), the weights (V,) of the smaller ones and half of those of its equals."""
+    _, place = np.unique(values, return_inverse=True)
+    sums = np.bincount(place, weights=weights)
+    return np.asarray((np.cumsum(sums) - sums / 2)[place])
+
 
 def upper_bound(type: str, grades: Grades, *, resamples: int, seed: int) -> UpperBound:
     """The upper bound from these ratings, all of one type, or the reason why it is undefined.
@@ -94,15 +152,23 @@ def upper_bound(type: str, grades: Grades, *, resamples: int, seed: int) -> Uppe
         resamples: how many bootstrap samples to draw.
         seed: of the random numbers.
     """
-    classes, sizes = _classes(grades.comparable())
+    comparable = grades.comparable()
+    is_large = _has_many_pairs(comparable)
+    classes, sizes = _single_classes(comparable) if is_large else _classes(comparable)
     own = list(_own_classes(classes))
     reasons = {one.rater: _why_undefined(one, sizes) for one in own}
     usable = [one for one in own if not reasons[one.rater]]
     whole = _correlations(usable, sizes[:, None].astype(np.float64))
-    draws = _draws(sizes, resamples if usable else 0, seed)
-    none = np.empty((2, len(usable), 0))
-    drawn = np.concatenate([none, *(_correlations(usable, counts) for counts in draws)], axis=2)
-    found = {one.rater: _both(whole[:, place], drawn[:, place]) for place, one in enumerate(usable)}
+    if is_large and len(usable) == len(own) and not np.isnan(whole).any():
+        of_each, (pearson, spearman) = _normal_estimates(usable, whole, len(sizes), resamples)
+        found = {one.rater: both for one, both in zip(usable, of_each, strict=True)}
+    else:
+        draws = _draws(sizes, resamples if usable else 0, seed)
+        none = np.empty((2, len(usable), 0))
+        drawn = np.concatenate([none, *(_correlations(usable, counts) for counts in draws)], axis=2)
+        found = {one.rater: _both(whole[:, place], drawn[:, place]) for place, one in enumerate(usable)}
+        if found:
+            pearson, spearman = _both(_means(whole), _means(drawn))
     rows = tuple(
         AgainstOthers(
             one.rater,
@@ -111,9 +177,7 @@ def upper_bound(type: str, grades: Grades, *, resamples: int, seed: int) -> Uppe
         )
         for one in own
     )
-    if found:
-        pearson, spearman = _both(_means(whole), _means(drawn))
-    else:
+    if not found:
         told = max(((row.pairs, reasons[row.rater]) for row in rows), default=(0, ""))[1]
         told = f"No rater has a correlation. {told}" if own else ALL.none
         pearson, spearman = _no_estimates(told)
@@ -147,6 +211,42 @@ def _classes(comparable: Grades) -> tuple[Grades, Integers]:
     pairs = numbers[one_of_each.pairs]
     order = np.lexsort((one_of_each.values, pairs))  # grades add up from the lowest, whoever gave them
     return Grades(pairs[order], one_of_each.raters[order], one_of_each.values[order]), sizes
+
+
+def _has_many_pairs(comparable: Grades) -> bool:
+    """Whether each rater has so many that the correlations of resamples are as good as normal."""
+    counts = np.bincount(comparable.raters)
+    return bool(counts.any() and counts[counts > 0].min() >= MANY_PAIRS)
+
+
+def _single_classes(comparable: Grades) -> tuple[Grades, Integers]:
+    """As `_classes`, with each pair as a class of its own."""
+    order = np.lexsort((comparable.values, comparable.pairs))
+    ratings = Grades(comparable.pairs[order], comparable.raters[order], comparable.values[order])
+    return ratings, np.ones(comparable.pair_count, np.int64)
+
+
+def _normal_estimates(
+    usable: Sequence[_Own], whole: Floats, pairs: int, resamples: int
+) -> tuple[list[tuple[Estimate, Estimate]], tuple[Estimate, Estimate]]:
+    """The correlations of each rater and their means, from those on all pairs (2, U, 1)."""
+    influences = [one.influences(*whole[:, place, 0]) for place, one in enumerate(usable)]
+    together = np.zeros((2, pairs))
+    for one, both in zip(usable, influences, strict=True):
+        together[:, one.classes] += both / len(usable)
+
+    def estimates(values: Floats, moves: Floats) -> tuple[Estimate, Estimate]:
+        if not resamples:
+            return _both(values, np.empty((2, 0)))
+        reach = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * np.sqrt((moves**2).sum(axis=1))
+        pearson, spearman = (
+            Estimate(float(value), max(-1.0, float(value - half)), min(1.0, float(value + half)))
+            for value, half in zip(values[:, 0], reach, strict=True)
+        )
+        return pearson, spearman
+
+    each = [estimates(whole[:, place], both) for place, both in enumerate(influences)]
+    return each, estimates(_means(whole), together)
 
 
 def _own_classes(classes: Grades) -> Iterator[_Own]:

@@ -54,6 +54,7 @@ from annotation.services.project_rows import (
 from annotation.services.rater_queue import bar_raters, held_back_from
 from annotation.services.transactions import beginning_of, count_where, is_among, parts
 from annotation.services.users import get_user, roles_of
+from annotation.translation import _
 from annotation.types import Cause, Clock, RaterComment, Role, utcnow
 from annotation.wording import beginning, can_be_stored
 from db import Database
@@ -112,8 +113,8 @@ def read_records(session: Session, pair_ids: Sequence[int], scale: Scale) -> dic
     history, last = _history_of(session, pair_ids, scale)
     return {
         id: PairRecord(
-            tuple(sorted(quarters for _, quarters, _ in ratings[id])),
-            max((at for _, _, at in ratings[id]), default=None),
+            tuple(sorted(quarters for _id, quarters, _at in ratings[id])),
+            max((at for _id, _quarters, at in ratings[id]), default=None),
             standing.get(id),
             history.get(id, ()),
             version_of(last.get(id), ratings[id]),
@@ -297,7 +298,7 @@ def undo_within(
     _refuse_withdrawn_pair(pair)
     _check_version(record, expected)
     if record.standing is None:
-        raise AdjudicationError("Nobody has decided on this pair: there is nothing to withdraw.")
+        raise AdjudicationError(_("Nobody has decided on this pair: there is nothing to withdraw."))
     session.delete(record.standing)
     at = _now(record, clock)
     session.add(_change(pair, at, by, None, None, ""))
@@ -307,16 +308,22 @@ def undo_within(
 def refuse_held_back(session: Session, pair: Pair, project: Project, viewer: int | None) -> None:
     if session.scalar(select(held_back_from(session, project, viewer)).where(Pair.id == pair.id)):
         raise HeldBackError(
-            f"You may still grade the pair {pair.external_id!r}, so others' grades of it are hidden from you "
-            "until then: go on with the next pair, or leave this one to another adjudicator."
+            _(
+                "You may still grade the pair {pair}, so others' grades of it are hidden from you until "
+                "then: go on with the next pair, or leave this one to another adjudicator.",
+                pair=repr(pair.external_id),
+            )
         )
 
 
 def _refuse_withdrawn_pair(pair: Pair) -> None:
     if pair.withdrawn_at is not None:
         raise AdjudicationError(
-            f"The pair {pair.external_id!r} is withdrawn and needs no decision: go on with the next, or have "
-            "an administrator restore it."
+            _(
+                "The pair {pair} is withdrawn and needs no decision: go on with the next, or have an "
+                "administrator restore it.",
+                pair=repr(pair.external_id),
+            )
         )
 
 
@@ -330,16 +337,21 @@ def unflagged_text(pair: Pair, project: Project) -> str:
     if is_flagged(project, pair):
         return ""
     if not is_fully_rated(project, pair):
-        return (
-            f"The pair {pair.external_id!r} has {pair.rating_count} of {project.raters_per_pair} ratings, "
-            "none far apart: wait for the others."
+        return _(
+            "The pair {pair} has {count} of {all} ratings, none far apart: wait for the others.",
+            pair=repr(pair.external_id),
+            count=pair.rating_count,
+            all=project.raters_per_pair,
         )
     if project.threshold_quarters is None:
-        return NO_ADJUDICATION
+        return _(NO_ADJUDICATION)
     scale = scale_of(project)
-    return (
-        f"The ratings of this pair are {scale.from_steps(pair.spread_quarters)} apart, less than "
-        f"{scale.from_steps(project.threshold_quarters)}: their {project.average} is its gold grade."
+    return _(
+        "The ratings of this pair are {spread} apart, less than {threshold}: their {average} is its gold "
+        "grade.",
+        spread=scale.from_steps(pair.spread_quarters),
+        threshold=scale.from_steps(project.threshold_quarters),
+        average=_(project.average),
     )
 
 
@@ -526,7 +538,7 @@ def _pair(session: Session, project_id: int, pair_id: int, *, lock: bool = False
     statement = select(Pair).where(Pair.id == pair_id, Pair.project_id == project_id)
     pair = session.scalar(statement.with_for_update() if lock else statement)
     if pair is None:
-        raise NotFoundError(f"The project has no pair {pair_id}: choose one from the queue.")
+        raise NotFoundError(_("The project has no pair {pair}: choose one from the queue.", pair=pair_id))
     return pair
 
 
@@ -755,11 +767,15 @@ def _conflict_text(row: NewDecision, record: PairRecord, expected: str) -> str:
 def _adjudicator(session: Session, project: Project, name: str) -> User:
     user = get_user(session, name)
     if user.disabled_at is not None:
-        raise AccessError(f"The account {user.name} is disabled: name another, or enable it.")
+        raise AccessError(_("The account {name} is disabled: name another, or enable it.", name=user.name))
     may = {Role.ADJUDICATOR, Role.ADMINISTRATOR}
     if not user.is_administrator and may.isdisjoint(roles_of(session, user.id, project.id)):
         raise AccessError(
-            f"{user.name} is neither adjudicator nor administrator of {project.name}: name someone who is, "
-            f"or give {user.name} the role."
+            _(
+                "{name} is neither adjudicator nor administrator of {project}: name someone who is, or give "
+                "{name} the role.",
+                name=user.name,
+                project=project.name,
+            )
         )
     return user

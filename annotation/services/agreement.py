@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Row, and_, case, extract, false, func, select
+from sqlalchemy import ColumnElement, Row, and_, case, exists, extract, false, func, select
 from sqlalchemy.orm import Session
 
 from annotation.agreement import DEFAULT_RESAMPLES, DEFAULT_SEED, Floats, Grades, Integers, Mask
@@ -67,7 +67,7 @@ def read_grades(session: Session, project: Project, key: bytes) -> ReadGrades:
         )
     ).all()
     raters = np.unique(ratings[:, 1]).astype(np.int64).tolist()
-    numbered = numbers_of(session, project.id, key, raters)
+    numbered = numbers_of(session, project.id, key, rated=raters)
     # Raters without a grade that counts keep their numbers, but are not in the report.
     rater_ids = tuple(sorted(raters, key=lambda rater: numbered[rater]))
     return ReadGrades(_numbered_grades(project, rater_ids, pairs, ratings, decided), rater_ids)
@@ -80,25 +80,34 @@ def _read_ratings(session: Session, project_id: int) -> Floats:
     def is_same(one: Any, other: Any) -> ColumnElement[bool]:
         return and_(one.pair_id == other.pair_id, one.rater_id == other.rater_id)
 
-    # Imported ratings were all written at one moment, which tells nothing: of these their first change.
-    change, whose = RatingChange, (RatingChange.pair_id, RatingChange.rater_id)
-    of_project = change.project_id == project_id
-    imported = select(*whose).where(of_project, change.origin == "import").group_by(*whose).subquery()
-    changed = (
-        select(*whose, func.min(change.at).label("at"))
-        .join(imported, is_same(imported.c, change))
-        .where(of_project, change.origin == "page")
-        .group_by(*whose)
-        .subquery()
-    )
-    first_at = extract("epoch", case((imported.c.pair_id.is_(None), Rating.created_at), else_=changed.c.at))
     statement = (
-        select(Rating.pair_id, Rating.rater_id, Rating.quarters, Rating.seconds, first_at)
-        .outerjoin(imported, is_same(imported.c, Rating))
-        .outerjoin(changed, is_same(changed.c, Rating))
-        .where(Rating.project_id == project_id, of_pair_in_use(Rating.pair_id, project_id))
+        select(Rating.pair_id, Rating.rater_id, Rating.quarters, Rating.seconds)
+        .where(Rating.project_id == project_id)
         .execution_options(yield_per=STREAMED_AT_ONCE)
     )
+    if count_withdrawn(session, project_id):  # or each pair would be looked for among none
+        statement = statement.where(of_pair_in_use(Rating.pair_id, project_id))
+    change, whose = RatingChange, (RatingChange.pair_id, RatingChange.rater_id)
+    of_project = change.project_id == project_id
+    is_import = change.origin == "import"
+    if session.scalar(select(exists().where(of_project, is_import))):
+        # Imported ratings were all written at one moment, which tells nothing: of these their first change.
+        imported = select(*whose).where(of_project, is_import).group_by(*whose).subquery()
+        changed = (
+            select(*whose, func.min(change.at).label("at"))
+            .join(imported, is_same(imported.c, change))
+            .where(of_project, change.origin == "page")
+            .group_by(*whose)
+            .subquery()
+        )
+        first_at = case((imported.c.pair_id.is_(None), Rating.created_at), else_=changed.c.at)
+        statement = (
+            statement.add_columns(extract("epoch", first_at))
+            .outerjoin(imported, is_same(imported.c, Rating))
+            .outerjoin(changed, is_same(changed.c, Rating))
+        )
+    else:
+        statement = statement.add_columns(extract("epoch", Rating.created_at))
     rows = session.connection().execute(statement)
     parts = [np.array([*map(tuple, part)], np.float64) for part in rows.partitions()]
     return np.concatenate([np.empty((0, 5)), *parts])

@@ -28,6 +28,7 @@ from annotation.authoring import (
     WriterCounts,
     WritingReport,
     ZeroItem,
+    long_text_problem,
     writing_report,
     zero_partners,
 )
@@ -69,6 +70,7 @@ from annotation.services.writing import (
     task_of,
     viewers_of,
 )
+from annotation.translation import _, mark
 from annotation.types import Clock, Project, Role, User, utcnow
 from annotation.wording import LONGEST_NOTE, MOST_SHOWN, clean_text, normalise_note
 from db import Database
@@ -182,11 +184,13 @@ def add_pair(
     settings = project.settings
     mark = fingerprint(item.type, item.text, right)
     if session.scalar(_pair_prints(session, project.id).where(Pair.fingerprint == mark).limit(1)) is not None:
-        raise WritingError("The same pair already exists: change the text, or hand the item on.")
+        raise WritingError(_("The same pair already exists: change the text, or hand the item on."))
     if mark in training_prints(session, project.id):
         raise WritingError(
-            "This is a training pair of the project, and training reveals its grade: change the text, or "
-            "hand the item on."
+            _(
+                "This is a training pair of the project, and training reveals its grade: change the text, or "
+                "hand the item on."
+            )
         )
     order = next_order(session, Pair, project.id)
     external_id = _free_id(session, project.id, item)
@@ -307,7 +311,7 @@ def _partners_in_use(session: Session, project_id: int, type: str, genre: str | 
 
 EDITORS = (Role.EDITOR, Role.ADMINISTRATOR)
 LISTED = 200
-NO_WORDNET = (
+NO_WORDNET = mark(
     "Raters will see this key without its meaning, as there is no WordNet on this server: its administrator "
     "can add one, see docs/annotation_texts.md."
 )
@@ -452,13 +456,15 @@ class EditingService:
         try:
             wordnet = self._dictionary.open()
         except WordNetError:
-            return None, NO_WORDNET
+            return None, _(NO_WORDNET)
         found = describe_sense(text, wordnet) if is_sense_key(text) else None
         if found is not None:
             return found, ""
-        return None, (
-            f"WordNet has no sense with the key “{shorten(text, MOST_SHOWN)}”, which raters would see "
-            "without meaning: write one such as top%2:38:04::, or send it back."
+        return None, _(
+            "WordNet has no sense with the key “{key}”, which raters would see without meaning: write one "
+            "such as {example}, or send it back.",
+            key=shorten(text, MOST_SHOWN),
+            example="top%2:38:04::",
         )
 
     def _refuse(
@@ -466,7 +472,9 @@ class EditingService:
     ) -> None:
         said = normalise_note(note, "note", LONGEST_NOTE)
         if not said:
-            raise WritingError("The note is empty: say in a sentence what the writer should do differently.")
+            raise WritingError(
+                _("The note is empty: say in a sentence what the writer should do differently.")
+            )
 
         def refuse(session: Session, now: datetime) -> None:
             admit(session, project_id, editor_id, *EDITORS)
@@ -496,7 +504,9 @@ def _open(session: Session, project_id: int, writing_id: int, editor_id: int, no
 
 
 def _gone(writing_id: int) -> NotFoundError:
-    return NotFoundError(f"The text {writing_id} is no longer waiting for an editor: choose another one.")
+    return NotFoundError(
+        _("The text {number} is no longer waiting for an editor: choose another one.", number=writing_id)
+    )
 
 
 def _lock(session: Session, project_id: int, writing_id: int, version: int) -> Writing:
@@ -507,18 +517,20 @@ def _lock(session: Session, project_id: int, writing_id: int, version: int) -> W
         .execution_options(populate_existing=True)
     )
     if row is None:
-        raise NotFoundError(f"There is no text {writing_id} in this project: choose another one.")
+        raise NotFoundError(
+            _("There is no text {number} in this project: choose another one.", number=writing_id)
+        )
     if row.state != "submitted" or row.version != version:
-        raise WritingError("Another editor was faster with this text: see how it reads now, or go on.")
+        raise WritingError(_("Another editor was faster with this text: see how it reads now, or go on."))
     return row
 
 
 def _check_edited(text: str) -> str:
     kept = clean_text(text).strip()
     if not kept:
-        raise WritingError("The text is empty: write it, or send it back.")
+        raise WritingError(_("The text is empty: write it, or send it back."))
     if len(kept) > LONGEST_WRITTEN:
-        raise WritingError(f"The text has {len(kept):,} characters: shorten it to {LONGEST_WRITTEN:,}.")
+        raise WritingError(long_text_problem(kept))
     return kept
 
 

@@ -22,6 +22,7 @@ from annotation.services.project_rows import as_project, find_by_ids, find_proje
 from annotation.services.transactions import count_where, in_transaction, insert_rows, is_among, parts
 from annotation.services.users import id_of
 from annotation.services.writing import WITH_WRITER, WritingTerms, lock_plan, read_plan, terms_of, type_terms
+from annotation.translation import _
 from annotation.types import Clock, Project, User, utcnow
 from db import Database
 from db.models import LargerItem, Writing
@@ -268,7 +269,13 @@ class ItemService:
             if type is not None and bounds is not None:
                 if type not in project.settings.types:
                     listed = ", ".join(project.settings.types)
-                    raise SettingsError(f"{type!r} is not a type of the project: choose one of {listed}.")
+                    raise SettingsError(
+                        _(
+                            "{type} is not a type of the project: choose one of {types}.",
+                            type=repr(type),
+                            types=listed,
+                        )
+                    )
                 if has_zeros is not None and seen is not None:
                     now_set = terms_of(row).of_type(type)
                     merged = merge_settings(type_terms(bounds, has_zeros), now_set, seen)
@@ -301,7 +308,10 @@ class ItemService:
             for item in items:
                 if item.pair_id is not None:
                     raise WritingError(
-                        f"The item {item.external_id!r} is a pair already, which stays: leave it out."
+                        _(
+                            "The item {item} is a pair already, which stays: leave it out.",
+                            item=repr(item.external_id),
+                        )
                     )
             for some in parts([item.id for item in items]):
                 is_out = Writing.state.in_((*WITH_WRITER, "submitted"))

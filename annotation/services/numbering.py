@@ -134,7 +134,14 @@ class NumberService:
         return names, len(without)
 
 
-def numbers_of(session: Session, project_id: int, key: bytes, raters: Iterable[int] = ()) -> dict[int, int]:
+def numbers_of(
+    session: Session,
+    project_id: int,
+    key: bytes,
+    raters: Iterable[int] = (),
+    *,
+    rated: Iterable[int] | None = None,
+) -> dict[int, int]:
     """The numbers of all raters: those they have, or would be given now.
 
     All who may grade are numbered together, so that numbers do not tell who began first.
@@ -144,10 +151,13 @@ def numbers_of(session: Session, project_id: int, key: bytes, raters: Iterable[i
         project_id: which project.
         key: `KeyService.raters` of the project.
         raters: others who need one.
+        rated: `rater_ids`, where they are known: to read them takes a look at each rating.
     """
+    if rated is None:
+        rated = rater_ids(session, project_id)
     member = Membership.role == Role.RATER.value
     members = session.scalars(select(Membership.user_id).where(Membership.project_id == project_id, member))
-    everybody = {*rater_ids(session, project_id), *members, *raters}
+    everybody = {*rated, *members, *raters}
     used = session.scalars(select(RaterNumber.number).where(RaterNumber.project_id == project_id))
     return rater_numbers(everybody, key, given_numbers(session, project_id), used)
 

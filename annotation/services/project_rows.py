@@ -39,6 +39,7 @@ from annotation.scale import Scale
 from annotation.sense_pairs import senses_from_json, senses_to_json
 from annotation.senses import WORD_TO_SENSE
 from annotation.services.transactions import count_where, is_among, parts
+from annotation.translation import _
 from annotation.types import ProjectSettings, RaterComment
 from annotation.wording import can_be_name, can_be_stored, is_id, name_key
 from db.models import (
@@ -254,11 +255,28 @@ def find_by_ids(
             found.setdefault(id, {})[its_type] = number
     for id in wanted:
         if id not in found:
-            with_type = "" if type is None else f" of the type {type}"
-            raise NotFoundError(f"There is no {noun} {id!r}{with_type} in this project: look at the list.")
+            if type is not None:
+                raise NotFoundError(
+                    _(
+                        "There is no {noun} {id} of the type {type} in this project: look at the list.",
+                        noun=_(noun),
+                        id=repr(id),
+                        type=type,
+                    )
+                )
+            raise NotFoundError(
+                _("There is no {noun} {id} in this project: look at the list.", noun=_(noun), id=repr(id))
+            )
         if len(found[id]) > 1:
             types = ", ".join(sorted(found[id]))
-            raise _ERRORS[table](f"There are {noun}s {id!r} of several types ({types}): say which type.")
+            raise _ERRORS[table](
+                _(
+                    "There are {noun}s {id} of several types ({types}): say which type.",
+                    noun=_(noun),
+                    id=repr(id),
+                    types=types,
+                )
+            )
     return {id: next(iter(found[id].values())) for id in wanted}
 
 

@@ -297,6 +297,12 @@ class SignInService:
         with self._database.reading() as session:
             return spoken_language(session, user_id, project_id)
 
+    def language_for(self, name: str, project_id: int | None) -> str:
+        """The same of an account by its name; empty where there is none."""
+        with self._database.reading() as session:
+            user = find_user(session, name)
+            return "" if user is None else spoken_language(session, user.id, project_id)
+
     def sign_out(self, token: str) -> None:
         with self._database.session() as session:
             end_session(session, token)

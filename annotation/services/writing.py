@@ -32,6 +32,7 @@ from annotation.projects import Member
 from annotation.services.project_rows import as_project, find_project, scale_in
 from annotation.services.transactions import in_transaction, insert_if_missing
 from annotation.services.users import as_user, check_consent, roles_of
+from annotation.translation import _, mark
 from annotation.types import Clock, Project, ProjectSettings, Role, utcnow
 from annotation.wording import LONGEST_NOTE, clean_text, normalise_note
 from db import Database
@@ -167,12 +168,12 @@ def admit(session: Session, project_id: int, user_id: int, *roles: Role) -> tupl
     project = as_project(find_project(session, project_id))
     user = session.get(User, user_id)
     if user is None or user.disabled_at is not None:
-        raise AccessError("This account is disabled: ask your administrator.")
+        raise AccessError(_("This account is disabled: ask your administrator."))
     held = roles_of(session, user_id, project_id)
     if not user.is_administrator and held.isdisjoint(roles):
-        listed = " or ".join(roles)
+        listed = _(" or ").join(_(role.value) for role in roles)
         raise AccessError(  # without the project's name, which is not for everybody
-            f"You do not have the role {listed} in this project: ask its administrator for it."
+            _("You do not have the role {roles} in this project: ask its administrator for it.", roles=listed)
         )
     return project, Member(as_user(user), held)
 
@@ -183,8 +184,11 @@ def refuse_absent(session: Session, project_id: int, writer_id: int) -> None:
     may_write = writer.is_administrator or Role.WRITER in roles_of(session, writer_id, project_id)
     if writer.disabled_at is not None or not may_write:
         raise WritingError(
-            f"{writer.name} is no longer a writer in this project and would not see it: give the item to "
-            "another writer, or edit and accept the text."
+            _(
+                "{name} is no longer a writer in this project and would not see it: give the item to another "
+                "writer, or edit and accept the text.",
+                name=writer.name,
+            )
         )
 
 
@@ -501,7 +505,7 @@ class WritingService:
         """
 
         def look(session: Session, now: datetime) -> WritingDesk:
-            project, _ = admit(session, project_id, writer_id, Role.WRITER)
+            project, _member = admit(session, project_id, writer_id, Role.WRITER)
             plan = lock_plan(session, project_id, now)
             check_consent(session, project_id, writer_id)  # once locked: that may have been a long wait
             return_expired_writings(session, project_id, now, but_writer=writer_id)
@@ -593,7 +597,7 @@ class WritingService:
             own = _find_own(session, writing_id, writer_id)
             if own.state == "submitted" and own.text == clean_text(text).strip():
                 return own.project_id
-            row, _, plan = _lock_own(session, writing_id, writer_id, now)
+            row, _project, plan = _lock_own(session, writing_id, writer_id, now)
             if row.state not in WITH_WRITER and not take_again(session, row, plan, now):
                 raise WritingError(_why_lost(session, row))
             _change_text(row, clean_text(text).strip(), version, seconds, now)
@@ -619,7 +623,7 @@ class WritingService:
             own = _find_own(session, writing_id, writer_id)
             if own.state == "blank":
                 return own.project_id
-            row, _, _ = _lock_own(session, writing_id, writer_id, now)
+            row, _project, _plan = _lock_own(session, writing_id, writer_id, now)
             was_mine = row.state in WITH_WRITER
             row.state, row.lease_expires_at, row.note, row.updated_at = "blank", None, said, now
             if was_mine:
@@ -667,25 +671,25 @@ class WritingService:
 
 _IS_WITHDRAWN = and_(LargerItem.withdrawn_at.is_not(None), Writing.state == "returned", Writing.text != "")
 """Of a text: its item was withdrawn while the writer was at it."""
-ITEM_WITHDRAWN = (
+ITEM_WITHDRAWN = mark(
     "This item was withdrawn, and no text is needed for it any more. Your text is kept; go on with the next "
     "one."
 )
-GONE = (
+GONE = mark(
     "The time for this item ran out, and it went to somebody else or is wanted at another grade. Your text "
     "is kept, and shown again if you are given the item; go on with the next one."
 )
 _ENDED = {
-    "submitted": "You submitted this text already: go on with the next one.",
-    "accepted": "This text was accepted: go on with the next one.",
-    "blank": "You left this item to somebody else: go on with the next one.",
-    "handed_on": "An editor gave this item to somebody else: go on with the next one.",
+    "submitted": mark("You submitted this text already: go on with the next one."),
+    "accepted": mark("This text was accepted: go on with the next one."),
+    "blank": mark("You left this item to somebody else: go on with the next one."),
+    "handed_on": mark("An editor gave this item to somebody else: go on with the next one."),
 }
 
 
 def _why_lost(session: Session, row: Writing) -> str:
     item = session.get_one(LargerItem, row.item_id)
-    return GONE if item.withdrawn_at is None else ITEM_WITHDRAWN
+    return _(GONE if item.withdrawn_at is None else ITEM_WITHDRAWN)
 
 
 def _find_own(session: Session, writing_id: int, writer_id: int, *, lock: bool = False) -> Writing:
@@ -694,7 +698,9 @@ def _find_own(session: Session, writing_id: int, writer_id: int, *, lock: bool =
         statement = statement.with_for_update().execution_options(populate_existing=True)
     row = session.scalar(statement)
     if row is None:
-        raise NotFoundError(f"There is no text {writing_id} of yours: go on with the one that is shown.")
+        raise NotFoundError(
+            _("There is no text {number} of yours: go on with the one that is shown.", number=writing_id)
+        )
     return row
 
 
@@ -702,7 +708,9 @@ def _lock_own(
     session: Session, writing_id: int, writer_id: int, now: datetime
 ) -> tuple[Writing, Project, WritingPlan]:
     """The writer's text with its project and plan, both locked."""
-    project, _ = admit(session, _find_own(session, writing_id, writer_id).project_id, writer_id, Role.WRITER)
+    project, _member = admit(
+        session, _find_own(session, writing_id, writer_id).project_id, writer_id, Role.WRITER
+    )
     plan = lock_plan(session, project.id, now)
     check_consent(session, project.id, writer_id)
     row = _find_own(session, writing_id, writer_id, lock=True)
@@ -712,7 +720,7 @@ def _lock_own(
 
 def _check_state(row: Writing) -> None:
     if row.state in _ENDED:
-        raise WritingError(_ENDED[row.state])
+        raise WritingError(_(_ENDED[row.state]))
 
 
 def _change_text(row: Writing, text: str, version: int, seconds: float | None, now: datetime) -> None:
@@ -723,6 +731,6 @@ def _change_text(row: Writing, text: str, version: int, seconds: float | None, n
         return
     if version != row.version:
         raise StaleTextError(
-            "This text was changed in another window: the text from there is shown, and yours below it."
+            _("This text was changed in another window: the text from there is shown, and yours below it.")
         )
     row.text, row.version, row.updated_at = kept, row.version + 1, now

@@ -24,16 +24,16 @@ from annotation.adjudication import (
     QueueEntry,
     QueuePage,
     Which,
-    grade_text,
+    cause_within,
 )
 from annotation.comparison import ComparisonType, comparison_type
 from annotation.errors import AnnotationError
-from annotation.scale import scale_points
 from annotation.senses import item_views
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import PAGE_SIZE, AdjudicationService, Neighbours
 from annotation.services.gold import GoldCounts, GoldService
 from annotation.services.projects import ProjectService
+from annotation.translation import _, mark, ngettext
 from annotation.types import Cause, Project, ProjectSettings, Role, User
 from annotation.ui.rate import (
     digits_of,
@@ -45,18 +45,21 @@ from annotation.ui.rate import (
     step_name,
 )
 from annotation.ui.widgets import Answer, Parts, ScriptEvent, answer_problems, event_script, require_member
-from annotation.ui.wording import all_withdrawn_text, held_back_text, meaning_html, time_html
+from annotation.ui.wording import (
+    all_withdrawn_text,
+    grades_text,
+    held_back_text,
+    meaning_html,
+    pairs_text,
+    time_html,
+    translate_points,
+)
 from annotation.wording import quote_value, whole_in
-from kpdemo.ui.html import count_noun, escape, group_digits
+from kpdemo.translation import write_decimal as grade_text
+from kpdemo.ui.html import escape, group_digits
 from kpdemo.ui.widgets import QUIETLY, empty_html
 
-PARTS = {Which.OPEN: "Open", Which.DECIDED: "Decided", Which.ALL: "All"}
-
-NEWS = (
-    '<p id="adjudicate-news" class="adj-news"><span role="status"></span> '
-    '<button type="button" class="keep" data-adjudicate="refresh" hidden>Refresh</button></p>'
-)
-"""Where the script tells that the queue has changed since."""
+PARTS = {Which.OPEN: mark("Open"), Which.DECIDED: mark("Decided"), Which.ALL: mark("All")}
 MOST_SHOWN = 2_000
 """Entries of the queue on one page; a narrower part shows the others."""
 
@@ -78,10 +81,20 @@ def queue_html(page: QueuePage, view: View, current: int | None) -> str:
     more = _more_html(page.counts[view.which] - len(page.entries), view) if page.has_more else ""
     left_out = f'<p class="small">{escape(held_back_text(page.held_back))}</p>' if page.held_back else ""
     return (
-        f'<nav class="adj-queue" aria-label="Queue" data-which="{view.which}" data-shown="{view.shown}"'
+        f'<nav class="adj-queue" aria-label="{_("Queue")}" data-which="{view.which}"'
+        f' data-shown="{view.shown}"'
         f' data-type="{escape(view.type or "")}">'
-        f'<div class="adj-parts" role="group" aria-label="Which pairs">{parts}</div>'
-        f"{_types_html(page.types, view)}{NEWS}{listed}{more}{left_out}</nav>"
+        f'<div class="adj-parts" role="group" aria-label="{_("Which pairs")}">{parts}</div>'
+        f"{_types_html(page.types, view)}{news_html()}{listed}{more}{left_out}</nav>"
+    )
+
+
+def news_html() -> str:
+    """Where the script tells that the queue has changed since."""
+    return (
+        '<p id="adjudicate-news" class="adj-news"><span role="status"></span> '
+        '<button type="button" class="keep" data-adjudicate="refresh" hidden>'
+        f"{_('Refresh')}</button></p>"
     )
 
 
@@ -90,7 +103,7 @@ def _part_html(part: Which, count: int, view: View) -> str:
     return (
         f'<button type="button" data-adjudicate="part" data-part="{part}" data-count="{count}"'
         f' aria-pressed="{pressed}">'
-        f"{PARTS[part]} <span>{group_digits(count)}</span></button>"
+        f"{_(PARTS[part])} <span>{group_digits(count)}</span></button>"
     )
 
 
@@ -100,56 +113,60 @@ def _types_html(types: tuple[str, ...], view: View) -> str:
     listed = types if view.type is None or view.type in types else (*types, view.type)
     options = "".join(
         f'<option value="{escape(name)}"{" selected" if name == view.type else ""}>'
-        f"{escape(comparison_type(name).label)}</option>"
+        f"{escape(_(comparison_type(name).label))}</option>"
         for name in listed
     )
     return (
-        '<label class="adj-type">Type <select id="adjudicate-type">'
-        f'<option value="">all types</option>{options}</select></label>'
+        f'<label class="adj-type">{_("Type")} <select id="adjudicate-type">'
+        f'<option value="">{_("all types")}</option>{options}</select></label>'
     )
 
 
 def _more_html(rest: int, view: View) -> str:
     if view.shown < MOST_SHOWN:
-        return f'<button type="button" class="keep" data-adjudicate="more">{group_digits(rest)} more</button>'
-    return (
-        f'<p class="small">{group_digits(rest)} more not listed: choose a part or a type with fewer pairs, '
-        "or go "
-        "on with Next.</p>"
+        more = _("{count} more", count=group_digits(rest))
+        return f'<button type="button" class="keep" data-adjudicate="more">{more}</button>'
+    said = _(
+        "{count} more not listed: choose a part or a type with fewer pairs, or go on with Next.",
+        count=group_digits(rest),
     )
+    return f'<p class="small">{said}</p>'
 
 
 def _empty_part(view: View) -> str:
     return {
-        Which.OPEN: "No pairs await a decision.",
-        Which.DECIDED: "No decisions yet.",
-        Which.ALL: "No pairs have been flagged.",
+        Which.OPEN: _("No pairs await a decision."),
+        Which.DECIDED: _("No decisions yet."),
+        Which.ALL: _("No pairs have been flagged."),
     }[view.which]
 
 
 def _entry_html(entry: QueueEntry, current: int | None) -> str:
     here = ' aria-current="true"' if entry.pair_id == current else ""
-    state = "open"
+    state = _("open")
     if entry.decided is not None:
-        state = f"decided {grade_text(entry.decided)}" if not entry.is_open else "open again"
+        decided = _("decided {grade}", grade=grade_text(entry.decided))
+        state = decided if not entry.is_open else _("open again")
+    spread = f"<b>{grade_text(entry.spread)}</b>"
+    apart = escape(_("{spread} apart", spread="\0")).replace("\0", spread)
     left, right = item_views(entry.type, entry.left, entry.right, entry.senses)
     return (
         f'<li><button type="button" data-adjudicate="pair" data-pair="{entry.pair_id}"{here}>'
-        f'<span class="adj-spread"><b>{grade_text(entry.spread)}</b> apart</span>'
-        f'<span class="adj-kind">{escape(comparison_type(entry.type).label)}</span>'
+        f'<span class="adj-spread">{apart}</span>'
+        f'<span class="adj-kind">{escape(_(comparison_type(entry.type).label))}</span>'
         f'<span class="adj-state" data-open="{str(entry.is_open).lower()}">{state}</span>'
         f'<span class="adj-items"><bdi>{escape(left.text)}</bdi> / <bdi>{escape(right.text)}</bdi></span>'
         "</button></li>"
     )
 
 
-KEYS = (
+KEYS = mark(
     "[ and ] go a step down and up, the letter of a cause chooses it, P and N go to the "
     "previous and next pair, Ctrl+Enter saves. On the scale, ← and → always go a step down and up, ↑ and ↓ "
     "to the grade below and above."
 )
-CAUSE_KEYS = {cause: name[0] for cause, (name, _) in CAUSES.items()}
-NO_PAIRS = "No pairs yet. Import a file of pairs, then let raters grade them."
+CAUSE_KEYS = {cause: name[0] for cause, (name, _meaning) in CAUSES.items()}
+NO_PAIRS = mark("No pairs yet. Import a file of pairs, then let raters grade them.")
 
 
 def item_html(item: AdjudicationItem, project: Project, user: User, around: Neighbours) -> str:
@@ -158,7 +175,7 @@ def item_html(item: AdjudicationItem, project: Project, user: User, around: Neig
     Where there is nothing to decide, the script finds no `adjudicate-form`.
     """
     names, own = comparison_type(item.type), own_items(project.settings).get(item.type)
-    headings = (own["larger"], own["smaller"]) if own else names.headings
+    headings = (own["larger"], own["smaller"]) if own else (_(names.headings[0]), _(names.headings[1]))
     shown = (
         f"{_head_html(item, names, project)}{_pair_html(item, headings)}{_line_html(item, project.settings)}"
         f"{_comments_html(item)}"
@@ -194,18 +211,27 @@ def nothing_html(
         export: where the viewer exports the gold set; empty for who may not.
     """
     if not counts.pairs:
-        return empty_html(all_withdrawn_text(counts.withdrawn) if counts.withdrawn else NO_PAIRS)
+        return empty_html(all_withdrawn_text(counts.withdrawn) if counts.withdrawn else _(NO_PAIRS))
     if view.which is Which.DECIDED:
-        return empty_html("No decisions yet. Open pairs are under Open.")
+        return empty_html(_("No decisions yet. Open pairs are under Open."))
     if threshold is None:
-        return empty_html(NO_ADJUDICATION)
-    other = "other " if held_back else ""
-    apart = f"{grade_text(threshold)} or more apart"
-    nothing = empty_html(f"Nothing to decide: no {other}open pair has grades {apart}.")
-    has = "has" if counts.with_gold == 1 else "have"
-    have = f"{group_digits(counts.with_gold)} of {count_noun(counts.pairs, 'pair')} {has} a gold grade."
-    link = f' <a id="adjudicate-export" href="{escape(export)}">Export the gold set</a>' if export else ""
-    return f"{nothing}<p>{have}{link}</p>"
+        return empty_html(_(NO_ADJUDICATION))
+    apart = grade_text(threshold)
+    if held_back:
+        nothing = _("Nothing to decide: no other open pair has grades {apart} or more apart.", apart=apart)
+    else:
+        nothing = _("Nothing to decide: no open pair has grades {apart} or more apart.", apart=apart)
+    have = ngettext(
+        "{count} of {pairs} has a gold grade.",
+        "{count} of {pairs} have a gold grade.",
+        counts.with_gold,
+        count=group_digits(counts.with_gold),
+        pairs=pairs_text(counts.pairs),
+    )
+    link = (
+        f' <a id="adjudicate-export" href="{escape(export)}">{_("Export the gold set")}</a>' if export else ""
+    )
+    return f"{empty_html(nothing)}<p>{have}{link}</p>"
 
 
 def answer_html(text: str, kind: str = "note", *, saved: str = "") -> str:
@@ -217,38 +243,46 @@ def answer_html(text: str, kind: str = "note", *, saved: str = "") -> str:
         saved: what the script numbered the decision that its draft is no longer needed for.
     """
     role = "alert" if kind == "problem" else "status"
-    mark = f' data-saved="{escape(saved)}"' if saved else ""
+    number = f' data-saved="{escape(saved)}"' if saved else ""
     ground = ' class="note"' if kind == "problem" else ' class="adj-said"'
     return (
-        f'<p id="adjudicate-said" role="{role}" data-kind="{kind}" data-answer="{uuid4().hex}"{mark}{ground}>'
+        f'<p id="adjudicate-said" role="{role}" data-kind="{kind}" data-answer="{uuid4().hex}"'
+        f"{number}{ground}>"
         f"{escape(text)}</p>"
     )
 
 
 def _head_html(item: AdjudicationItem, names: ComparisonType, project: Project) -> str:
     if item.is_withdrawn:
-        state = "Withdrawn: it counts nowhere and needs no decision."
+        state = _("Withdrawn: it counts nowhere and needs no decision.")
     elif item.is_changed:
-        state = "Grades changed since the decision."
+        state = _("Grades changed since the decision.")
     elif item.decision is not None:
-        state = "Decided."
+        state = _("Decided.")
     elif item.is_flagged:
-        state = "Open."
+        state = _("Open.")
     else:
         state = _calm_text(len(item.grades), project.settings)
     note = ' class="adj-changed"' if item.is_changed or item.is_withdrawn else ""
     return (
-        f'<div class="adj-head"><h2 id="adjudicate-heading" tabindex="-1">{escape(_capital(names.label))} · '
+        f'<div class="adj-head"><h2 id="adjudicate-heading" tabindex="-1">'
+        f"{escape(_capital(_(names.label)))} · "
         f"<bdi>{escape(item.external_id)}</bdi></h2><p{note}>{state}</p></div>"
     )
 
 
 def _calm_text(grades: int, settings: ProjectSettings) -> str:
     if settings.threshold is None:
-        return NO_ADJUDICATION
+        return _(NO_ADJUDICATION)
     if grades < settings.raters_per_pair:
-        return f"{grades} of {count_noun(settings.raters_per_pair, 'grade')} so far: nothing to decide yet."
-    return f"The raters agree: the {settings.average} is the gold grade."
+        return ngettext(
+            "{done} of {count} grade so far: nothing to decide yet.",
+            "{done} of {count} grades so far: nothing to decide yet.",
+            settings.raters_per_pair,
+            count=group_digits(settings.raters_per_pair),
+            done=grades,
+        )
+    return _("The raters agree: the {average} is the gold grade.", average=_(settings.average))
 
 
 def _capital(text: str) -> str:
@@ -264,7 +298,7 @@ def _pair_html(item: AdjudicationItem, headings: tuple[str, str]) -> str:
         f' aria-labelledby="adjudicate-{side}-name">{escape(shown.text)}{meaning_html(shown)}</div></section>'
         for side, name, shown in sides
     )
-    return f'<div class="rate-items" role="group" aria-label="Pair">{boxes}</div>'
+    return f'<div class="rate-items" role="group" aria-label="{_("Pair")}">{boxes}</div>'
 
 
 def _line_html(item: AdjudicationItem, settings: ProjectSettings) -> str:
@@ -278,21 +312,26 @@ def _line_html(item: AdjudicationItem, settings: ProjectSettings) -> str:
         f'<span class="adj-tick" style="--at:{place(point)}" aria-hidden="true">{point}</span>'
         for point in scale.points
     )
-    take, off = (": take {}", "") if item.is_decidable else ("", " disabled")
+    off = "" if item.is_decidable else " disabled"
     seen: Counter[Decimal] = Counter()
     dots = []
     for grade in item.grades:
         text = grade_text(grade)
+        said = (
+            _("A rater graded {grade}: take {grade}", grade=text)
+            if item.is_decidable
+            else _("A rater graded {grade}", grade=text)
+        )
         dots.append(
             '<button type="button" class="adj-dot" data-adjudicate="dot"'
             f' data-quarters="{scale.to_steps(grade)}" style="--at:{place(grade)};--level:{seen[grade]}"'
-            f' aria-label="A rater graded {text}{take.format(text)}" title="{text}"{off}></button>'
+            f' aria-label="{escape(said)}" title="{text}"{off}></button>'
         )
         seen[grade] += 1
     height = max(seen.values(), default=1)
-    said = count_noun(len(item.grades), "grade")
+    said = grades_text(len(item.grades))
     if len(item.grades) > 1:
-        said += f", {grade_text(item.spread)} apart"
+        said += ", " + _("{spread} apart", spread=grade_text(item.spread))
     return (
         '<section class="adj-grades" aria-labelledby="adjudicate-grades-name">'
         f'<h3 id="adjudicate-grades-name">{said}</h3>'
@@ -304,24 +343,25 @@ def _line_html(item: AdjudicationItem, settings: ProjectSettings) -> str:
 def _comments_html(item: AdjudicationItem) -> str:
     if not item.comments:
         return ""
+    problem = f"<b>{_('Problem')}</b> "
     listed = "".join(
-        f'<li dir="auto">{"<b>Problem</b> " if comment.is_problem else ""}{escape(comment.text)}</li>'
+        f'<li dir="auto">{problem if comment.is_problem else ""}{escape(comment.text)}</li>'
         for comment in item.comments
     )
-    return f'<section class="adj-comments"><h3>Comments of raters</h3><ul>{listed}</ul></section>'
+    return f'<section class="adj-comments"><h3>{_("Comments of raters")}</h3><ul>{listed}</ul></section>'
 
 
 def _closed_html(item: AdjudicationItem, project: Project, around: Neighbours) -> str:
     """What stands in the place of the form where a decision would be refused."""
     threshold = project.settings.threshold
     if item.is_withdrawn:
-        why = "A withdrawn pair cannot be adjudicated."
+        why = _("A withdrawn pair cannot be adjudicated.")
     elif threshold is None:
-        why = "No pair can be adjudicated until Settings say which difference flags one."
+        why = _("No pair can be adjudicated until Settings say which difference flags one.")
     else:
-        why = (
-            "Only flagged pairs can be adjudicated: those with grades that differ by "
-            f"{grade_text(threshold)} or more."
+        why = _(
+            "Only flagged pairs can be adjudicated: those with grades that differ by {threshold} or more.",
+            threshold=grade_text(threshold),
         )
     walk = f'<div class="adj-actions">{_walk_html(around)}</div>'
     return f"{empty_html(why)}{walk}{_history_html(item.history)}"
@@ -329,7 +369,7 @@ def _closed_html(item: AdjudicationItem, project: Project, around: Neighbours) -
 
 def _walk_html(around: Neighbours) -> str:
     """The buttons that lead to the pairs before and after."""
-    ways = (("previous", "‹ Previous", "P", around.previous), ("next", "Next ›", "N", around.next))
+    ways = (("previous", _("‹ Previous"), "P", around.previous), ("next", _("Next ›"), "N", around.next))
     return "".join(
         f'<button type="button" class="keep" id="adjudicate-{name}" data-adjudicate="pair"'
         f' data-pair="{pair or ""}" aria-keyshortcuts="{key}"{"" if pair else " disabled"}>{said}'
@@ -341,54 +381,56 @@ def _walk_html(around: Neighbours) -> str:
 def _decision_html(item: AdjudicationItem, project: Project, around: Neighbours) -> str:
     settings = project.settings
     scale, step = settings.scale, step_name(settings.step)
-    words = scale_points(settings.scale_words, item.type, scale)
+    words = translate_points(settings, item.type)
     points = "".join(
         point_html(point, f'data-adjudicate="choose" data-quarters="{scale.to_steps(Decimal(point.value))}"')
         for point in words
     )
     digits = digits_of(scale)
-    chosen_by = f"{digits[0]}–{digits[-1]} choose a grade, " if digits else ""
+    chosen_by = _("{first}–{last} choose a grade,", first=digits[0], last=digits[-1]) + " " if digits else ""
     named = " · ".join(f"{point.value} {point.name}" for point in words if point.name)
     causes = "".join(_cause_html(cause) for cause in Cause)
+    down, up = _("{step} down", step=step), _("{step} up", step=step)
     note = item.decision.note if item.decision else ""
     withdraw = (
-        '<button type="button" class="keep" data-adjudicate="withdraw">Withdraw the decision</button>'
+        f'<button type="button" class="keep" data-adjudicate="withdraw">{_("Withdraw the decision")}</button>'
         if item.decision
         else ""
     )
     return f"""
-<h3 id="adjudicate-decision-name">Decision</h3>
+<h3 id="adjudicate-decision-name">{_("Decision")}</h3>
 <div id="adjudicate-scale"{shape_of(scale)} role="radiogroup"
  aria-labelledby="adjudicate-decision-name">{points}</div>
 <p class="rate-names small" dir="auto">{escape(named)}</p>
 <div class="rate-steps">
-<button type="button" data-adjudicate="down" aria-label="{step} down" aria-keyshortcuts="[">−{step}
+<button type="button" data-adjudicate="down" aria-label="{down}" aria-keyshortcuts="[">−{step}
  <kbd aria-hidden="true">[</kbd></button>
-<button type="button" data-adjudicate="up" aria-label="{step} up" aria-keyshortcuts="]">+{step}
+<button type="button" data-adjudicate="up" aria-label="{up}" aria-keyshortcuts="]">+{step}
  <kbd aria-hidden="true">]</kbd></button>
 <output id="adjudicate-value" aria-live="polite"><b></b> <span></span></output>
 </div>
-<fieldset class="adj-causes"><legend>Cause of the disagreement (required)</legend>{causes}</fieldset>
-<label for="adjudicate-note" class="adj-label">Note (optional)</label>
+<fieldset class="adj-causes"><legend>{_("Cause of the disagreement (required)")}</legend>{causes}</fieldset>
+<label for="adjudicate-note" class="adj-label">{_("Note (optional)")}</label>
 <textarea id="adjudicate-note" rows="2" dir="auto" maxlength="{NOTE_LENGTH}">{escape(note)}</textarea>
-<p id="adjudicate-draft" class="small" hidden>Your draft, not saved yet.
- <button type="button" class="keep" data-adjudicate="discard">Drop it</button></p>
+<p id="adjudicate-draft" class="small" hidden>{_("Your draft, not saved yet.")}
+ <button type="button" class="keep" data-adjudicate="discard">{_("Drop it")}</button></p>
 <div class="adj-actions">
 {_walk_html(around)}
 {withdraw}
 <button type="button" id="adjudicate-save" class="rate-primary" data-adjudicate="save"
- aria-keyshortcuts="Control+Enter" disabled><span>Save and next</span>
+ aria-keyshortcuts="Control+Enter" disabled><span>{_("Save and next")}</span>
  <kbd aria-hidden="true">Ctrl+Enter</kbd></button>
 </div>
-<p class="rate-row"><label><input type="checkbox" id="adjudicate-keys" checked> Use keys</label>
- <span class="small">{chosen_by}{KEYS}</span></p>"""
+<p class="rate-row"><label><input type="checkbox" id="adjudicate-keys" checked> {_("Use keys")}</label>
+ <span class="small">{chosen_by}{_(KEYS)}</span></p>"""
 
 
 def _cause_html(cause: Cause) -> str:
     (name, meaning), key = CAUSES[cause], CAUSE_KEYS[cause]
     return (
         f'<label><input type="radio" name="adjudicate-cause" value="{cause.value}" aria-keyshortcuts="{key}">'
-        f'<span><b>{escape(name)} <kbd aria-hidden="true">{key}</kbd></b> {escape(meaning)}</span></label>'
+        f'<span><b>{escape(_(name))} <kbd aria-hidden="true">{key}</kbd></b> '
+        f"{escape(_(meaning))}</span></label>"
     )
 
 
@@ -396,13 +438,18 @@ def _history_html(history: tuple[Decision, ...]) -> str:
     if not history:
         return ""
     rows = "".join(
-        f"<li><b>{'withdrawn' if one.grade is None else grade_text(one.grade)}</b> "
-        f"{escape(CAUSES[one.cause][0].lower() if one.cause else '')} <bdi>{escape(one.by)}</bdi> "
+        f"<li><b>{_('withdrawn') if one.grade is None else grade_text(one.grade)}</b> "
+        f"{escape(cause_within(one.cause) if one.cause else '')} <bdi>{escape(one.by)}</bdi> "
         f"{time_html(one.at)}{_note_html(one.note)}</li>"
         for one in history
     )
-    count = count_noun(len(history), "entry", "entries")
-    return f'<details id="adjudicate-history"><summary>History, {count}</summary><ol>{rows}</ol></details>'
+    count = ngettext(
+        "History, {count} entry",
+        "History, {count} entries",
+        len(history),
+        count=group_digits(len(history)),
+    )
+    return f'<details id="adjudicate-history"><summary>{count}</summary><ol>{rows}</ol></details>'
 
 
 def _note_html(note: str) -> str:
@@ -463,7 +510,8 @@ class AdjudicateHandlers:
             after = self._first(user, project, view)
         elif after is None:
             after = pair_id
-        said = answer_html(f"Saved {item.external_id}: {grade_text(grade)}.", "saved", saved=asked.sent())
+        done = _("Saved {pair}: {grade}.", pair=item.external_id, grade=grade_text(grade))
+        said = answer_html(done, "saved", saved=asked.sent())
         return self._fill(user, project, view, after, said)
 
     @answer_problems(answer_html)
@@ -476,7 +524,7 @@ class AdjudicateHandlers:
             self.adjudication.withdraw(project.id, pair_id, user.id, expected=asked.version())
         except ConflictError as error:
             return self._fill(user, project, view, pair_id, answer_html(str(error), "problem"))
-        said = answer_html("Withdrawn: the pair is open again.", "saved", saved=asked.sent())
+        said = answer_html(_("Withdrawn: the pair is open again."), "saved", saved=asked.sent())
         return self._fill(user, project, view, pair_id, said)
 
     def _admit(self, request: gr.Request) -> tuple[User, Project]:
@@ -517,7 +565,7 @@ def build_adjudicate_page(handlers: AdjudicateHandlers, page: gr.Blocks) -> None
                 js_on_load=event_script("adjudicate", ("show", "save", "withdraw")),
             )
             item = gr.HTML(
-                empty_html("Opening the queue."),
+                empty_html(_("Opening the queue.")),
                 elem_id="adjudicate-item",
                 apply_default_css=False,
                 js_on_load=None,
@@ -564,17 +612,19 @@ class _Request(ScriptEvent):
         try:
             return Decimal(self.text("grade"))
         except InvalidOperation:
-            raise AdjudicationError("No grade is chosen: choose one, or a dot on the line.") from None
+            raise AdjudicationError(_("No grade is chosen: choose one, or a dot on the line.")) from None
 
     def cause(self) -> Cause:
         cause = self.text("cause")
         if cause not in set(Cause):
-            raise AdjudicationError("No cause is chosen: choose why the raters differ.")
+            raise AdjudicationError(_("No cause is chosen: choose why the raters differ."))
         return Cause(cause)
 
 
 def _number(text: str) -> int:
     number = whole_in(text)
     if number is None:
-        raise AdjudicationError(f"{quote_value(text)} is not a pair: choose one from the queue.")
+        raise AdjudicationError(
+            _("{value} is not a pair: choose one from the queue.", value=quote_value(text))
+        )
     return number

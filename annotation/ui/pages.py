@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import gradio as gr
+from anyio import to_thread
 
 from annotation.errors import NotFoundError
 from annotation.predictions import TYPE as TYPE_OF_KEYPHRASES
@@ -54,6 +55,7 @@ from annotation.ui.writing import (
     build_review_page,
     build_write_page,
 )
+from annotation.web.guard import SPEAKING
 from kpdemo.translation import ENGLISH, language_of, use_language
 from kpdemo.ui.html import escape
 from kpdemo.ui.page import Pages
@@ -80,8 +82,6 @@ HELP = {
     "senses": "annotation_texts",
 }
 """By the path of a page, the page of the documentation that is about it."""
-PAGES_OF_RATERS = ("", "rate")
-"""Paths of those that are in the reader's language; the others are in English."""
 NO_PROJECT = mark("No project")
 LEADERS = frozenset({Role.ADMINISTRATOR, Role.ADJUDICATOR})
 
@@ -118,7 +118,7 @@ class HeaderHandlers:
             return empty_header_html()
         is_gold = self.page == "project" and request.query_params.get("tab") == "gold"
         language = language_of(request.cookies, request.headers, place.language)
-        with use_language(language if self.page in PAGES_OF_RATERS else ENGLISH):
+        with use_language(language if HOME + self.page in SPEAKING else ENGLISH):
             return header_html(place, GOLD if is_gold else self.page, project_id)
 
 
@@ -163,7 +163,7 @@ def header_html(place: PageContext, page: str, project_id: int | None) -> str:
     name = next((_(label) for path, label, _roles in PROJECT_PAGES if path == page), "")
     whole = f"{title} · {name}" if is_known and name else title
     path = page.partition("&")[0]
-    menu = language_menu() if page == "" else ""
+    menu = language_menu() if HOME + path in SPEAKING and path != "rate" else ""  # that has its own
     return (
         f'<header class="site" data-title="{escape(whole)}" data-user="{place.user.id}" data-page="{path}">'
         f"{_menu_button()}{_site_html(_user_html(place, page), menu)}"
@@ -235,8 +235,14 @@ SAID_BY_SCRIPTS = (
         "Somebody else is signed in now, and nothing was done: copy what you typed, then open the page again."
     ),
     *(mark("today"), mark("Annotate")),
+    *(mark("No grade chosen yet"), mark("Choose a grade first."), mark("Choose a cause first.")),
+    *(mark("between {low} and {high}"), mark("Now {open} open, {decided} decided.")),
+    mark(
+        "The server did not answer, so this may not have been saved: check the connection and try again. "
+        "What you chose and wrote is kept."
+    ),
 )
-"""By page.js; the rating form brings its own."""
+"""By page.js and those of single pages; the rating form brings its own."""
 
 
 def say_to_scripts() -> dict[str, str]:
@@ -244,83 +250,101 @@ def say_to_scripts() -> dict[str, str]:
     return {**say_to_all_scripts(), **{text: _(text) for text in SAID_BY_SCRIPTS}}
 
 
-def new_pages() -> Pages:
+def new_pages(services: Services) -> Pages:
     kept = MINUTE, KEPT_MINUTES * MINUTE
-    return Pages(title="Annotate", say=say_to_scripts, analytics_enabled=False, delete_cache=kept)
 
+    async def answers_in(request: gr.Request, page: str) -> str:
+        if HOME + page not in SPEAKING:
+            return ENGLISH
+        asked = request.username or "", project_in(request)
+        otherwise = await to_thread.run_sync(services.sign_ins.language_for, *asked)
+        return language_of(request.cookies, request.headers, otherwise)
 
-def build_pages_of_raters(services: Services, pages: Pages) -> None:
-    """Those that are in the reader's language."""
-    with pages:
-        build_header(HeaderHandlers(services.overview, ""), pages)
-        home = HomeHandlers(services.accounts, services.overview, services.projects, services.ratings)
-        build_home_page(home, pages)
-    with pages.route("Rate", "/rate", show_in_navbar=False):
-        build_header(HeaderHandlers(services.overview, "rate"), pages)
-        build_rate_page(RateHandlers(services.accounts, services.projects), pages)
+    return Pages(
+        title=_("Annotate"),
+        answers_in=answers_in,
+        say=say_to_scripts,
+        analytics_enabled=False,
+        delete_cache=kept,
+    )
 
 
 def build_translated_pages(services: Services) -> Pages:
-    """The pages of raters alone, for their words."""
-    pages = new_pages()
-    build_pages_of_raters(services, pages)
-    return pages
+    """The pages that are in the reader's language alone, for their words."""
+    return build_annotation_pages(services, lambda path: HOME + path in SPEAKING)
 
 
-def build_annotation_pages(services: Services) -> Pages:
-    """All pages of annotation as one application."""
+def build_annotation_pages(services: Services, wants: Callable[[str], bool] = lambda path: True) -> Pages:
+    """All pages of annotation as one application, or those of them whose paths are wanted."""
     accounts, projects = services.accounts, services.projects
     dictionary = services.dictionary
-    pages = new_pages()
+    pages = new_pages(services)
 
     @contextmanager
     def page(path: str, name: str) -> Iterator[Filling]:
         with pages.route(name, f"/{path}", show_in_navbar=False):
             yield build_header(HeaderHandlers(services.overview, path), pages)
 
-    build_pages_of_raters(services, pages)
-    with page("write", "Write"):
-        build_write_page(WriteHandlers(accounts, projects), pages)
-    with page("review", "Review"):
-        build_review_page(
-            ReviewHandlers(accounts, services.editing),
-            ReportHandlers(accounts, services.writing_reports, services.editing),
-            ItemsHandlers(accounts, projects, services.items),
-            pages,
-        )
-    with page("agreement", "Agreement"):
-        build_agreement_page(AgreementHandlers(accounts, services.agreement), pages)
-    with page("adjudicate", "Adjudicate"):
-        adjudication = AdjudicateHandlers(accounts, projects, services.adjudication, services.gold)
-        build_adjudicate_page(adjudication, pages)
-    with page("leaderboard", "Leaderboard"):
-        board = LeaderboardHandlers(accounts, projects, services.systems)
-        shown = build_leaderboard_page(board, pages)
-        build_system_form(SystemFormHandlers(accounts, services.systems, dictionary), board, shown, pages)
-    with page("predictions", "Predictions"):
-        predictions = PredictionsHandlers(accounts, projects, services.judgements, services.sending)
-        build_predictions_page(predictions, pages)
-    with page("senses", "Senses"):
-        senses = SensesHandlers(accounts, projects, services.senses, dictionary, services.writing)
-        build_senses_page(senses, pages)
-    with page("users", "Accounts"):
-        build_users_page(UsersHandlers(accounts, services.invitations, projects, services.events), pages)
-    with page("project", "Project") as header:
-        build_project_page(
-            ProjectHandlers(accounts, projects, services.events, services.pairs, services.consents),
-            ImportHandlers(accounts, projects, services.importing, dictionary),
-            MembersHandlers(accounts, services.invitations, projects, services.quality, services.consents),
-            QualityHandlers(
-                accounts, projects, services.quality, services.known_pairs, dictionary, services.work
-            ),
-            ExportHandlers(accounts, services.gold),
-            RemarksHandlers(accounts, projects, services.remarks),
-            PairListHandlers(
-                accounts, services.pairs, PairChangeHandlers(accounts, projects, services.pairs)
-            ),
-            ExclusionHandlers(accounts, projects, services.exclusion),
-            CrowdHandlers(accounts, services.invitations, projects, services.crowds),
-            header,
-            pages,
-        )
+    with pages:
+        build_header(HeaderHandlers(services.overview, ""), pages)
+        home = HomeHandlers(accounts, services.overview, projects, services.ratings)
+        build_home_page(home, pages)
+    if wants("rate"):
+        with page("rate", "Rate"):
+            build_rate_page(RateHandlers(accounts, projects), pages)
+    if wants("write"):
+        with page("write", "Write"):
+            build_write_page(WriteHandlers(accounts, projects), pages)
+    if wants("review"):
+        with page("review", "Review"):
+            build_review_page(
+                ReviewHandlers(accounts, services.editing),
+                ReportHandlers(accounts, services.writing_reports, services.editing),
+                ItemsHandlers(accounts, projects, services.items),
+                pages,
+            )
+    if wants("agreement"):
+        with page("agreement", "Agreement"):
+            build_agreement_page(AgreementHandlers(accounts, services.agreement), pages)
+    if wants("adjudicate"):
+        with page("adjudicate", "Adjudicate"):
+            adjudication = AdjudicateHandlers(accounts, projects, services.adjudication, services.gold)
+            build_adjudicate_page(adjudication, pages)
+    if wants("leaderboard"):
+        with page("leaderboard", "Leaderboard"):
+            board = LeaderboardHandlers(accounts, projects, services.systems)
+            shown = build_leaderboard_page(board, pages)
+            build_system_form(SystemFormHandlers(accounts, services.systems, dictionary), board, shown, pages)
+    if wants("predictions"):
+        with page("predictions", "Predictions"):
+            predictions = PredictionsHandlers(accounts, projects, services.judgements, services.sending)
+            build_predictions_page(predictions, pages)
+    if wants("senses"):
+        with page("senses", "Senses"):
+            senses = SensesHandlers(accounts, projects, services.senses, dictionary, services.writing)
+            build_senses_page(senses, pages)
+    if wants("users"):
+        with page("users", "Accounts"):
+            build_users_page(UsersHandlers(accounts, services.invitations, projects, services.events), pages)
+    if wants("project"):
+        with page("project", "Project") as header:
+            build_project_page(
+                ProjectHandlers(accounts, projects, services.events, services.pairs, services.consents),
+                ImportHandlers(accounts, projects, services.importing, dictionary),
+                MembersHandlers(
+                    accounts, services.invitations, projects, services.quality, services.consents
+                ),
+                QualityHandlers(
+                    accounts, projects, services.quality, services.known_pairs, dictionary, services.work
+                ),
+                ExportHandlers(accounts, services.gold),
+                RemarksHandlers(accounts, projects, services.remarks),
+                PairListHandlers(
+                    accounts, services.pairs, PairChangeHandlers(accounts, projects, services.pairs)
+                ),
+                ExclusionHandlers(accounts, projects, services.exclusion),
+                CrowdHandlers(accounts, services.invitations, projects, services.crowds),
+                header,
+                pages,
+            )
     return pages

@@ -29,6 +29,7 @@ from annotation.services.imports import ImportService
 from annotation.services.pairs import PAGE_LENGTH, PairLine, PairPage, PairService, PairState
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import Remark, RemarkKind, RemarkPage, RemarkService
+from annotation.translation import _, mark, ngettext
 from annotation.types import ImportSummary, ProjectSettings, Role
 from annotation.ui.figures import Column, Table, listing_html, save_button, template_button
 from annotation.ui.rate import SKIP_REASONS
@@ -56,11 +57,11 @@ LARGEST_FILE = "100mb"
 KEPT_MINUTES = 10
 """An upload that is not imported is deleted when it is so old."""
 
-FROM_FILE = "as given in the file"
+FROM_FILE = mark("as given in the file")
 NOTHING_YET = "Choose a file and press Import. Either all of its rows are imported or none."
-STILL_CHOSEN = "The file is still chosen; to choose another one, remove it with × first."
-ALL_STILL_CHOSEN = "The files are still chosen; remove the wrong one with × and add the right one."
-NOTHING_NEW = "Nothing new was imported."
+STILL_CHOSEN = mark("The file is still chosen; to choose another one, remove it with × first.")
+ALL_STILL_CHOSEN = mark("The files are still chosen; remove the wrong one with × and add the right one.")
+NOTHING_NEW = mark("Nothing new was imported.")
 SHOWN_DUPLICATES = 20
 REST = "() => [{ __type__: 'update', interactive: false }]"
 WAKE = """async () => {
@@ -302,16 +303,17 @@ def refusal(error: PageError, upload: str | None) -> tuple[str, Any]:
 def refusal_html(error: PageError, files: Sequence[Path], done: str) -> str:
     """Why nothing was `done`, not to be taken for a success, and that the files of a box are still chosen."""
     there = [file for file in files if file.is_file()]
-    kept = "" if not there else f" {STILL_CHOSEN if len(there) == 1 else ALL_STILL_CHOSEN}"
+    kept = "" if not there else f" {_(STILL_CHOSEN if len(there) == 1 else ALL_STILL_CHOSEN)}"
+    refused = f"<b>{_('Nothing was imported.') if done == 'imported' else f'Nothing was {done}.'}</b>"
     if isinstance(error, WrongLinesError):
         summary, *reasons = error.lines
         listed = "".join(f"<li>{escape(reason)}</li>" for reason in reasons)
         return (
-            f'<div class="note failed" role="alert"><p><b>Nothing was {done}.</b> {escape(summary)}</p>'
+            f'<div class="note failed" role="alert"><p>{refused} {escape(summary)}</p>'
             f"<ul>{listed}</ul><p>{escape(kept.strip())}</p></div>"
         )
     # Whose connection is lost at the end may have lost only the answer.
-    nothing = f"<b>Nothing was {done}.</b> " if isinstance(error, AnnotationError) else ""
+    nothing = f"{refused} " if isinstance(error, AnnotationError) else ""
     return f'<p class="note failed" role="alert">{nothing}{escape(reason_of(error) + kept)}</p>'
 
 
@@ -331,14 +333,29 @@ def import_result_html(said: str, duplicates: Sequence[str], *, has_new: bool, n
     """What an import says it did, and the ids of what was there already; no success where nothing was new."""
     kind = "note done" if has_new else "note"
     if not duplicates:
-        return f'<p class="{kind}" role="status">{escape(said if has_new else NOTHING_NEW)}</p>'
+        return f'<p class="{kind}" role="status">{escape(said if has_new else _(NOTHING_NEW))}</p>'
     shown = "".join(f"<li>{escape(name)}</li>" for name in duplicates[:SHOWN_DUPLICATES])
     more = len(duplicates) - SHOWN_DUPLICATES
-    rest = f"<p>And {count_noun(more, 'more', 'more')}.</p>" if more > 0 else ""
-    count = count_noun(len(duplicates), f"{noun} was", f"{noun}s were")
+    rest = f"<p>{_('And {count} more.', count=group_digits(more))}</p>" if more > 0 else ""
+    number = len(duplicates)
+    count = (
+        ngettext(
+            "{count} pair was already there and left out:",
+            "{count} pairs were already there and left out:",
+            number,
+            count=group_digits(number),
+        )
+        if noun == "pair"
+        else ngettext(
+            "{count} item was already there and left out:",
+            "{count} items were already there and left out:",
+            number,
+            count=group_digits(number),
+        )
+    )
     return (
         f'<div class="{kind}" role="status">'
-        f"<p>{escape(said if has_new else NOTHING_NEW)} {escape(count)} already there and left out:</p>"
+        f"<p>{escape(said if has_new else _(NOTHING_NEW))} {escape(count)}</p>"
         f"<ul>{shown}</ul>{rest}</div>"
     )
 
@@ -350,15 +367,23 @@ def checked_upload(upload: str | None) -> Path:
         ImportFileError: there is none, or none that can be read here.
     """
     if not upload:
-        raise ImportFileError("No file is chosen: choose one or drop it on the box.")
+        raise ImportFileError(_("No file is chosen: choose one or drop it on the box."))
     path = Path(upload)
     if path.suffix.lower() not in FILE_SUFFIXES:  # no .gz: a small one may hold gigabytes
         raise ImportFileError(
-            f"{path.name} cannot be read here: save it as one of {', '.join(FILE_SUFFIXES)}."
+            _(
+                "{file} cannot be read here: save it as one of {suffixes}.",
+                file=path.name,
+                suffixes=", ".join(FILE_SUFFIXES),
+            )
         )
     if not path.is_file():
         raise ImportFileError(
-            f"{path.name} is gone: uploads are deleted after {KEPT_MINUTES} minutes, so choose it again."
+            _(
+                "{file} is gone: uploads are deleted after {minutes} minutes, so choose it again.",
+                file=path.name,
+                minutes=KEPT_MINUTES,
+            )
         )
     return path
 
@@ -464,7 +489,7 @@ def parse_ids(text: str | None) -> list[str]:
     """
     ids = ids_in(text)
     if not ids:
-        raise PairError("No pair is named: write ids from the list, one per line.")
+        raise PairError(_("No pair is named: write ids from the list, one per line."))
     return ids
 
 

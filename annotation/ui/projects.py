@@ -162,10 +162,10 @@ def build_home_page(handlers: HomeHandlers, page: gr.Blocks) -> None:
         apply_default_css=False,
         js_on_load=None,
     )
-    with gr.Accordion("New project", open=False, visible=False, elem_id="home-new") as form:
+    with gr.Accordion(_("New project"), open=False, visible=False, elem_id="home-new") as form:
         kept = build_kept_form("new")
         fields = settings_fields(NEW)
-        make = gr.Button("Create project", variant="primary", elem_id="home-create")
+        make = gr.Button(_("Create project"), variant="primary", elem_id="home-create")
         refused = gr.HTML("", elem_id="home-refused", js_on_load=None)
     made = unseen_box("home-made")
     opened = page.load(
@@ -303,26 +303,34 @@ def _title_address(line: ProjectLine, user: User) -> str:
     return f"/annotate/{page}?project={line.id}"
 
 
-CONSENT_SAYS = (
+CONSENT_SAYS = mark(
     "Raters and writers must agree to it before their first pair, and again after every change. Leave empty "
     "for none"
 )
-STARTER_SAYS = "Ticking a type fills in a starter: change it as you like"
-SCALE_SAYS = (
+STARTER_SAYS = mark("Ticking a type fills in a starter: change it as you like")
+SCALE_SAYS = mark(
     "A line for each point: grade, name, a colon and what it means. “Question:”, “Larger:” and “Smaller:” "
     "begin the lines of question and items. Lines under [document2keyphrase], for example, apply to that "
     "type only. Leave empty for the usual words"
 )
-CONSENT_FIRST = "They agree to this first"
-EMPTY_PREVIEW = "No guidelines yet. Instructions for raters appear here while they grade."
-KNOWN_TYPES = [(f"{known.label} ({name})", name) for name, known in COMPARISON_TYPES.items()]
+CONSENT_FIRST = mark("They agree to this first:")
+EMPTY_PREVIEW = mark("No guidelines yet. Instructions for raters appear here while they grade.")
 SCALES = [
-    ("0–4 in quarters (CLSS)", "clss"),
+    (mark("0–4 in quarters (CLSS)"), "clss"),
     ("0–5 (STS)", "sts"),
     ("0–10", "0-10"),
     ("1–7", "1-7"),
 ]
-TABLE_1 = "\n".join(f"{point.value} {point.name}: {point.summary}" for point in CLSS_POINTS)
+
+
+def known_types() -> list[tuple[str, str]]:
+    """To choose from, with the names that files have for them."""
+    return [(f"{_(known.label)} ({name})", name) for name, known in COMPARISON_TYPES.items()]
+
+
+def table_1() -> str:
+    """The usual words, as one's own are written."""
+    return "\n".join(f"{point.value} {_(point.name)}: {_(point.summary)}" for point in CLSS_POINTS)
 
 
 @dataclass(frozen=True)
@@ -361,38 +369,38 @@ def settings_fields(prefix: str) -> SettingsFields:
     """The form with the values of a new project; `prefix` begins its element ids."""
     with gr.Row(elem_classes="columns"):
         with gr.Column(scale=5, min_width=320):
-            name = gr.Textbox(label="Name", max_lines=1, max_length=400, elem_id=f"{prefix}-name")
+            name = gr.Textbox(label=_("Name"), max_lines=1, max_length=400, elem_id=f"{prefix}-name")
             types = gr.CheckboxGroup(  # none is ticked at first: only the pairs tell which ones are right
-                KNOWN_TYPES,
+                known_types(),
                 value=[],
-                label="Comparison types",
-                info="Tick what your pairs compare, at least one",
+                label=_("Comparison types"),
+                info=_("Tick what your pairs compare, at least one"),
                 elem_id=f"{prefix}-types",
             )
             own_types = gr.Textbox(
-                label="Your own types",
-                info="Separated by spaces, the larger item first, such as abstract2title",
+                label=_("Your own types"),
+                info=_("Separated by spaces, the larger item first, such as abstract2title"),
                 max_lines=2,
                 elem_id=f"{prefix}-own-types",
             )
             raters = whole_field(
                 DEFAULTS.raters_per_pair,
-                label="Raters per pair",
-                info="How many people grade each pair",
+                label=_("Raters per pair"),
+                info=_("How many people grade each pair"),
                 elem_id=f"{prefix}-raters",
             )
             said = gr.HTML("", elem_id=f"{prefix}-range", js_on_load=None)
         with gr.Column(scale=6, min_width=320):
             guidelines, consent, scale_words = _text_fields(prefix)
-    with gr.Accordion("More settings", open=False, elem_id="new-more") if prefix == NEW else gr.Group():
+    with gr.Accordion(_("More settings"), open=False, elem_id="new-more") if prefix == NEW else gr.Group():
         scale = _scale_field(prefix)
         most, threshold, lease, seed = _number_fields(prefix)
         average, step, may_revise, is_random = _choice_fields(prefix)
         language = _language_field(prefix)
         repeats = whole_field(
             DEFAULTS.repeat_percent,
-            label="Repeat pairs (%)",
-            info="So many of a rater's pairs come back to them, unmarked: do they agree with themselves?",
+            label=_("Repeat pairs (%)"),
+            info=_("So many of a rater's pairs come back to them, unmarked: do they agree with themselves?"),
             elem_id=f"{prefix}-repeats",
         )
     _say_range(prefix, said, raters, threshold, scale)
@@ -440,28 +448,28 @@ def _number_fields(prefix: str) -> tuple[gr.Textbox, gr.Textbox, gr.Number, gr.T
     with gr.Row():
         most = gr.Textbox(  # a Number would show 0 where there is no limit
             "",
-            label="Most pairs per rater",
-            info="For equal shares; empty for no limit",
+            label=_("Most pairs per rater"),
+            info=_("For equal shares; empty for no limit"),
             max_lines=1,
             min_width=NARROW,
             elem_id=f"{prefix}-most",
         )
         threshold = decimal_field(
             DEFAULTS.threshold,
-            label="Flag a difference of",
-            info="This much or more is adjudicated; empty for never",
+            label=_("Flag a difference of"),
+            info=_("This much or more is adjudicated; empty for never"),
             elem_id=f"{prefix}-threshold",
         )
         lease = whole_field(
             DEFAULTS.lease_minutes,
-            label="Time limit per pair (minutes)",
-            info="After that, others may get it",
+            label=_("Time limit per pair (minutes)"),
+            info=_("After that, others may get it"),
             elem_id=f"{prefix}-lease",
         )
         seed = gr.Textbox(  # a Number would round a large one
             str(DEFAULTS.seed),
-            label="Seed for the order",
-            info="Makes the order reproducible, also of larger items",
+            label=_("Seed for the order"),
+            info=_("Makes the order reproducible, also of larger items"),
             max_lines=1,
             min_width=NARROW,
             elem_id=f"{prefix}-seed",
@@ -472,12 +480,12 @@ def _number_fields(prefix: str) -> tuple[gr.Textbox, gr.Textbox, gr.Number, gr.T
 def _scale_field(prefix: str) -> gr.Dropdown:
     """Of a project that is there it says which scale it has; that stays."""
     return gr.Dropdown(
-        SCALES,
+        [(_(said), name) for said, name in SCALES],
         value="clss",
-        label="Scale",
-        info="Or your own: lowest, highest and step, such as 1-5/0.5. It cannot change later"
+        label=_("Scale"),
+        info=_("Or your own: lowest, highest and step, such as 1-5/0.5. It cannot change later")
         if prefix == NEW
-        else "Chosen when the project was made",
+        else _("Chosen when the project was made"),
         allow_custom_value=True,
         interactive=prefix == NEW,
         elem_id=f"{prefix}-grades",
@@ -544,21 +552,21 @@ def range_html(raters: object, threshold: object, scale: object = "clss") -> str
 
 def _choice_fields(prefix: str) -> tuple[gr.Radio, gr.Radio, gr.Checkbox, gr.Checkbox]:
     average = gr.Radio(
-        [("mean of its grades", Average.MEAN.value), ("median of its grades", Average.MEDIAN.value)],
+        [(_("mean of its grades"), Average.MEAN.value), (_("median of its grades"), Average.MEDIAN.value)],
         value=DEFAULTS.average.value,
-        label="Gold grade of a pair without a decision",
+        label=_("Gold grade of a pair without a decision"),
         elem_id=f"{prefix}-average",
     )
     step = gr.Radio(
         [str(known) for known in STEPS],
         value=str(DEFAULTS.step),
-        label="Steps between grades",
+        label=_("Steps between grades"),
         elem_id=f"{prefix}-step",
     )
     may_revise = gr.Checkbox(
-        DEFAULTS.may_revise, label="Raters may change their grades", elem_id=f"{prefix}-revise"
+        DEFAULTS.may_revise, label=_("Raters may change their grades"), elem_id=f"{prefix}-revise"
     )
-    is_random = gr.Checkbox(DEFAULTS.is_random, label="Pairs in random order", elem_id=f"{prefix}-random")
+    is_random = gr.Checkbox(DEFAULTS.is_random, label=_("Pairs in random order"), elem_id=f"{prefix}-random")
     return average, step, may_revise, is_random
 
 
@@ -566,8 +574,8 @@ def _language_field(prefix: str) -> gr.Dropdown:
     return gr.Dropdown(
         [(name, code) for code, name in LANGUAGES.items()],
         value=DEFAULTS.language,
-        label="Language of the raters' pages",
-        info="Raters may choose another one; what you write yourself stays as it is",
+        label=_("Language of the raters' pages"),
+        info=_("Raters may choose another one; what you write yourself stays as it is"),
         elem_id=f"{prefix}-language",
     )
 
@@ -575,34 +583,34 @@ def _language_field(prefix: str) -> gr.Dropdown:
 def _text_fields(prefix: str) -> tuple[gr.Textbox, gr.Textbox, gr.Textbox]:
     """Guidelines, the text to agree to and own words of the scale, with a look at all."""
     with gr.Tabs(overflow_behavior="wrap"):
-        with gr.Tab("Guidelines"):
+        with gr.Tab(_("Guidelines")):
             guidelines = gr.Textbox(
-                label="Guidelines in Markdown",
-                info=STARTER_SAYS if prefix == NEW else None,
+                label=_("Guidelines in Markdown"),
+                info=_(STARTER_SAYS) if prefix == NEW else None,
                 lines=14,
                 max_lines=24,
                 elem_id=f"{prefix}-guidelines",
             )
-        with gr.Tab("Consent"):
+        with gr.Tab(_("Consent")):
             consent = gr.Textbox(
-                label="Consent text in Markdown",
-                info=CONSENT_SAYS,
+                label=_("Consent text in Markdown"),
+                info=_(CONSENT_SAYS),
                 lines=12,
                 max_lines=24,
                 elem_id=f"{prefix}-consent",
             )
-        with gr.Tab("Scale"):
+        with gr.Tab(_("Scale")):
             scale_words = gr.Textbox(
-                label="Your own words for the points of the scale",
-                info=SCALE_SAYS,
-                placeholder=TABLE_1,
+                label=_("Your own words for the points of the scale"),
+                info=_(SCALE_SAYS),
+                placeholder=table_1(),
                 lines=12,
                 max_lines=24,
                 elem_id=f"{prefix}-scale",
             )
-        with gr.Tab("As raters see them") as seen:
+        with gr.Tab(_("As raters see them")) as seen:
             preview = gr.HTML(
-                empty_html(EMPTY_PREVIEW), elem_id=f"{prefix}-preview", elem_classes="guidelines"
+                empty_html(_(EMPTY_PREVIEW)), elem_id=f"{prefix}-preview", elem_classes="guidelines"
             )
     seen.select(
         preview_texts,
@@ -616,11 +624,11 @@ def _text_fields(prefix: str) -> tuple[gr.Textbox, gr.Textbox, gr.Textbox]:
 
 def preview_texts(guidelines: str, consent: str = "", scale_words: str = "") -> str:
     """What raters will read, from Markdown, and own words of the scale; nothing is kept."""
-    shown = markdown_html(guidelines) if guidelines and guidelines.strip() else empty_html(EMPTY_PREVIEW)
+    shown = markdown_html(guidelines) if guidelines and guidelines.strip() else empty_html(_(EMPTY_PREVIEW))
     shown += _preview_scale(scale_words or "")
     if not consent or not consent.strip():
         return shown
-    return f'<p class="small">{CONSENT_FIRST}:</p>{markdown_html(consent)}<hr>{shown}'
+    return f'<p class="small">{_(CONSENT_FIRST)}</p>{markdown_html(consent)}<hr>{shown}'
 
 
 def _preview_scale(scale_words: str) -> str:
@@ -673,22 +681,22 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
         types=wrong.check(_some_type, chosen, instead=DEFAULTS.types),
         guidelines=str(guidelines or ""),
         raters_per_pair=wrong.check(
-            whole_of, raters, "number of raters per pair", instead=DEFAULTS.raters_per_pair
+            whole_of, raters, mark("number of raters per pair"), instead=DEFAULTS.raters_per_pair
         ),
         threshold=wrong.check(
-            decimal_or_none, threshold, "difference for adjudication", instead=DEFAULTS.threshold
+            decimal_or_none, threshold, mark("difference for adjudication"), instead=DEFAULTS.threshold
         ),
         average=wrong.check(_average_of, average, instead=DEFAULTS.average),
-        step=wrong.check(decimal_of, step, "step between grades", instead=DEFAULTS.step),
+        step=wrong.check(decimal_of, step, mark("step between grades"), instead=DEFAULTS.step),
         is_random=bool(is_random),
-        seed=wrong.check(whole_of, seed, "seed", instead=DEFAULTS.seed),
+        seed=wrong.check(whole_of, seed, mark("seed"), instead=DEFAULTS.seed),
         may_revise=bool(may_revise),
-        lease_minutes=wrong.check(whole_of, lease, "number of minutes", instead=DEFAULTS.lease_minutes),
-        most_per_rater=wrong.check(whole_or_none, most, "limit of pairs per rater", instead=None),
+        lease_minutes=wrong.check(whole_of, lease, mark("number of minutes"), instead=DEFAULTS.lease_minutes),
+        most_per_rater=wrong.check(whole_or_none, most, mark("limit of pairs per rater"), instead=None),
         consent=str(consent or ""),
         scale_words=str(scale_words or ""),
         repeat_percent=wrong.check(
-            whole_of, repeats, "percentage of repeat pairs", instead=DEFAULTS.repeat_percent
+            whole_of, repeats, mark("percentage of repeat pairs"), instead=DEFAULTS.repeat_percent
         ),
         scale=wrong.check(parse_scale, str(scale or ""), instead=(CLSS, CLSS.step))[0],
         language=str(language or DEFAULTS.language),
@@ -700,14 +708,16 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
 
 def _average_of(value: object) -> Average:
     if value not in set(Average):
-        raise SettingsError("The gold grade without a decision is the mean or the median: choose one.")
+        raise SettingsError(_("The gold grade without a decision is the mean or the median: choose one."))
     return Average(str(value))
 
 
 def _some_type(chosen: tuple[str, ...]) -> tuple[str, ...]:
     if chosen:
         return chosen
-    raise SettingsError("The project has no comparison types: tick at least one, or name types of your own.")
+    raise SettingsError(
+        _("The project has no comparison types: tick at least one, or name types of your own.")
+    )
 
 
 NO_PAIRS = "No pairs yet. Import a file of pairs, then invite raters."

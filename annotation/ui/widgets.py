@@ -25,14 +25,15 @@ from gradio.events import Dependency
 from annotation.errors import AnnotationError, NotFoundError, SettingsError
 from annotation.services.accounts import AccountService
 from annotation.services.bundle import DamagedError, UnreachableError
+from annotation.translation import _, mark
 from annotation.types import Role, User
 from annotation.wording import quote_value, whole_in
 from kpdemo.ui.widgets import QUIETLY, done_html, keep_reason, note_html, shown_to_user, unseen_box
 
-IS_BACK = "What you typed but did not save is back in the form."
+IS_BACK = mark("What you typed but did not save is back in the form.")
 
 
-BOTH_SAVED = "Saved. Somebody else changed settings meanwhile: the form now shows their changes too."
+BOTH_SAVED = mark("Saved. Somebody else changed settings meanwhile: the form now shows their changes too.")
 
 
 @dataclass(frozen=True)
@@ -133,14 +134,14 @@ class Keeping:
 def build_kept_form(name: str) -> KeptForm:
     """The note that what was typed is back, unseen until it is."""
     with gr.Row(visible=False, elem_id=f"{name}-kept", elem_classes="kept-form") as row:
-        gr.HTML(note_html(IS_BACK, role="status"), apply_default_css=False)
-        drop = gr.Button("Drop it", size="sm", min_width=80, elem_id=f"{name}-drop")
+        gr.HTML(note_html(_(IS_BACK), role="status"), apply_default_css=False)
+        drop = gr.Button(_("Drop it"), size="sm", min_width=80, elem_id=f"{name}-drop")
     return KeptForm(name, row, drop)
 
 
 def saved_html(said: str, *, is_alone: bool) -> str:
     """That a form is saved; `is_alone` unless it shows by now what somebody else changed too."""
-    return done_html(said) if is_alone else note_html(BOTH_SAVED)
+    return done_html(said) if is_alone else note_html(_(BOTH_SAVED))
 
 
 @dataclass(frozen=True)
@@ -381,7 +382,7 @@ def whole_of(value: object, what: str) -> int:
     """
     number = _number(value, what, str(value).strip())
     if number != number.to_integral_value():
-        raise SettingsError(f"The {what} is a whole number, not {value}.")
+        raise SettingsError(_("The {what} is a whole number, not {value}.", what=_(what), value=value))
     return int(number)
 
 
@@ -415,16 +416,23 @@ def decimal_or_none(value: object, what: str) -> Decimal | None:
 
 def _number(value: object, what: str, text: str) -> Decimal:
     if value is None or not text:
-        raise SettingsError(f"The {what} is missing: give a number.")
+        raise SettingsError(_("The {what} is missing: give a number.", what=_(what)))
     try:
         number = Decimal(text)
     except InvalidOperation:
-        raise SettingsError(f"The {what} is a number, not {quote_value(text)}.") from None
+        raise SettingsError(
+            _("The {what} is a number, not {value}.", what=_(what), value=quote_value(text))
+        ) from None
     if not number.is_finite():
-        raise SettingsError(f"The {what} is a number, not {quote_value(text)}.")
+        raise SettingsError(_("The {what} is a number, not {value}.", what=_(what), value=quote_value(text)))
     if abs(number.adjusted()) >= _MOST_DIGITS:
         raise SettingsError(
-            f"The {what} is a number of at most {_MOST_DIGITS} digits, not {quote_value(text)}."
+            _(
+                "The {what} is a number of at most {most} digits, not {value}.",
+                what=_(what),
+                most=_MOST_DIGITS,
+                value=quote_value(text),
+            )
         )
     return number
 
@@ -448,7 +456,7 @@ def project_of_page(request: gr.Request) -> int:
     """
     project_id = project_in(request)
     if project_id is None:
-        raise NotFoundError("No project is chosen: choose one of your projects.")
+        raise NotFoundError(_("No project is chosen: choose one of your projects."))
     return project_id
 
 

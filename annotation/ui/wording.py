@@ -25,7 +25,7 @@ from annotation.senses import ItemView, SenseGroup, SenseText
 from annotation.translation import _, ngettext
 from annotation.types import ProjectSettings, Role
 from annotation.wording import LONGEST_NOTE, figure_text
-from kpdemo.ui.html import count_noun, escape, group_digits
+from kpdemo.ui.html import escape, group_digits
 
 ROLE_ORDER = (Role.ADMINISTRATOR, Role.ADJUDICATOR, Role.EDITOR, Role.WRITER, Role.RATER)
 ROLE_CHOICES = [(role.value, role.value) for role in reversed(ROLE_ORDER)]
@@ -75,7 +75,9 @@ def parse_role(text: str) -> Role:
     try:
         return Role(text)
     except ValueError:
-        raise SettingsError(f"There is no role {text!r}: choose one of {roles_text(Role)}.") from None
+        raise SettingsError(
+            _("There is no role {role}: choose one of {roles}.", role=repr(text), roles=roles_text(Role))
+        ) from None
 
 
 def time_html(moment: datetime) -> str:
@@ -106,12 +108,24 @@ def graded_text(progress: Progress) -> str:
 
 def held_back_text(pairs: int) -> str:
     """That some pairs are hidden from adjudicators and administrators who also grade."""
-    are, they, them = ("is", "it is", "it") if pairs == 1 else ("are", "they are", "them")
-    return (
-        f"{count_noun(pairs, 'pair')} {are} held back because you may still grade {them}: {they} shown once "
-        "you "
-        f"can no longer be given {them}."
+    return ngettext(
+        "{count} pair is held back because you may still grade it: it is shown once you can no longer be "
+        "given it.",
+        "{count} pairs are held back because you may still grade them: they are shown once you can no longer "
+        "be given them.",
+        pairs,
+        count=group_digits(pairs),
     )
+
+
+def pairs_text(number: int) -> str:
+    """1 pair, 2 pairs."""
+    return ngettext("{count} pair", "{count} pairs", number, count=group_digits(number))
+
+
+def grades_text(number: int) -> str:
+    """1 grade, 2 grades."""
+    return ngettext("{count} grade", "{count} grades", number, count=group_digits(number))
 
 
 def progress_html(done: int, total: int, text: str) -> str:
@@ -142,7 +156,7 @@ def cell_html(item: ItemView) -> str:
 
 def group_html(group: SenseGroup) -> str:
     """Senses around one, each with its definition."""
-    more = f"<li>and {group_digits(group.more)} more</li>" if group.more else ""
+    more = f"<li>{_('and {more} more', more=group_digits(group.more))}</li>" if group.more else ""
     return (
         f"<details open><summary>{escape(group.title)}</summary>"
         f"<ul>{''.join(map(_text_html, group.texts))}{more}</ul></details>"
@@ -155,12 +169,12 @@ def _text_html(text: SenseText) -> str:
 
 def translate_points(settings: ProjectSettings, type: str) -> tuple[Point, ...]:
     """The points of a type in the language of the page; a project's own words stay as they are."""
-    return tuple(
-        replace(
-            point, name=_say(point.name), summary=_say(point.summary), description=_say(point.description)
-        )
-        for point in scale_points(settings.scale_words, type, settings.scale)
-    )
+    return tuple(map(translate_point, scale_points(settings.scale_words, type, settings.scale)))
+
+
+def translate_point(point: Point) -> Point:
+    name, summary, description = map(_say, (point.name, point.summary, point.description))
+    return replace(point, name=name, summary=summary, description=description)
 
 
 def _say(text: str) -> str:
@@ -195,8 +209,12 @@ def own_scale_html(scale_words: str, scale: Scale = CLSS) -> str:
 
 
 def _items_html(type: str, words: ItemWords) -> str:
-    whose = f" {comparison_type(type).label}" if type else ""
-    named = (("Question", words.question), ("Larger item", words.larger), ("Smaller item", words.smaller))
+    whose = f" {_(comparison_type(type).label)}" if type else ""
+    named = (
+        (_("Question"), words.question),
+        (_("Larger item"), words.larger),
+        (_("Smaller item"), words.smaller),
+    )
     return "".join(
         f'<p>{what}{escape(whose)}: <q dir="auto">{escape(word)}</q></p>' for what, word in named if word
     )
@@ -256,12 +274,12 @@ def blank_html(prefix: str) -> str:
     """The dialog, with a note to the editors; `prefix` begins its element ids."""
     return f"""
 <dialog id="{prefix}-blank" class="rate-dialog" aria-labelledby="{prefix}-blank-title"><form method="dialog">
-<h2 id="{prefix}-blank-title">Give this item to another writer</h2>
-<p>You will not see it again. What you have written for it is not used.</p>
-<label for="{prefix}-blank-note">What is hard to understand (optional)</label>
+<h2 id="{prefix}-blank-title">{_("Give this item to another writer")}</h2>
+<p>{_("You will not see it again. What you have written for it is not used.")}</p>
+<label for="{prefix}-blank-note">{_("What is hard to understand (optional)")}</label>
 <textarea id="{prefix}-blank-note" rows="3" maxlength="{LONGEST_NOTE}" dir="auto"></textarea>
 <p class="rate-row"><button type="submit" value="blank" id="{prefix}-blank-confirm"
- class="rate-primary">Leave it blank</button>
-<button type="submit" value="" class="keep">Go on writing</button></p>
+ class="rate-primary">{_("Leave it blank")}</button>
+<button type="submit" value="" class="keep">{_("Go on writing")}</button></p>
 </form></dialog>
 """

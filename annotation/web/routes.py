@@ -443,9 +443,9 @@ def _task(task: Task) -> Result:
     return {
         "id": task.id,
         "type": task.type,
-        "type_label": kind.label,
-        "larger_label": kind.larger,
-        "smaller_label": kind.smaller,
+        "type_label": _(kind.label),
+        "larger_label": _(kind.larger),
+        "smaller_label": _(kind.smaller),
         "left": _word_or_text(task.type, task.left),
         "grade": task.grade,
         "text": task.text,
@@ -475,7 +475,7 @@ def _check(check: Check) -> Result:
 def _text_json(text: WrittenText) -> Result:
     return {
         "id": text.id,
-        "type_label": comparison_type(text.type).label,
+        "type_label": _(comparison_type(text.type).label),
         "left": _word_or_text(text.type, text.left)[:300],
         "text": text.text,
         "grade": text.grade,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
@@ -20,8 +20,11 @@ from kpdemo.cli.options import (
     BatchSizeOption,
     Device,
     DeviceOption,
+    Engine,
+    GpusOption,
     JsonOption,
     Problems,
+    WorkersOption,
     already_there,
     check_input,
     exit_with,
@@ -47,7 +50,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kpdemo.ramkg.bitext import MinedPair
-    from kpdemo.ramkg.index_building import Numbered
+    from kpdemo.ramkg.index_building import Encode, Numbered
     from kpdemo.ramkg.passage_index import Hit, Manifest, PassageIndex
     from kpdemo.ramkg.retriever import Encoder
 
@@ -88,6 +91,13 @@ QueryPrefixOption = Annotated[str, typer.Option(metavar="TEXT", help="Text put b
 PassagePrefixOption = Annotated[str, typer.Option(metavar="TEXT", help="Text put before each passage.")]
 
 
+EngineOption = Annotated[
+    Engine,
+    typer.Option(
+        help="Where passages are encoded: in this process, or by Ray's workers, here or on the cluster of "
+        "RAY_ADDRESS; the index is the same."
+    ),
+]
 IndexOption = Annotated[Path, typer.Option("--index", metavar="FOLDER", help="The index.")]
 SameEncoderOption = Annotated[
     str | None,
@@ -405,6 +415,7 @@ Examples:
 \b
   {PROGRAM} index build --input passages.jsonl --output passages.index --model multilingual
   {PROGRAM} index build --input passages.jsonl --output english.index --type hnsw
+  {PROGRAM} index build --engine ray --workers 8 --input passages.jsonl --output passages.index
   {PROGRAM} index search --index english.index "kernels for graphs" --top-k 3
   {PROGRAM} index evaluate --index passages.index --queries queries.jsonl
   {PROGRAM} index mine --source fr.jsonl --target en.jsonl --output pairs.tsv \\
@@ -470,30 +481,63 @@ def build(
     ] = 0,
     device: DeviceOption = "auto",
     batch_size: BatchSizeOption = 32,
+    engine: EngineOption = Engine.LOCAL,
+    workers: WorkersOption = None,
+    gpus: GpusOption = None,
 ) -> None:
     """Build an index of passages, or continue one that was stopped.
 
     It is built in FOLDER.building and renamed when it is done. Except for flat, the share of the exact ten
     nearest passages that are found is measured with passages of the index as queries.
     """
-    from kpdemo.ramkg.index_building import build_index, check_free
+    from kpdemo.ramkg.index_building import build_index, check_free, one_by_one
 
+    if engine is Engine.LOCAL and (workers is not None or gpus is not None):
+        raise CallError("--workers and --gpus are for --engine ray; add it, or leave them out.")
     config = IndexConfig(index_type, nlist, nprobe, hnsw_m, ef_search, pq_m)
     source = _one_file(sources)
     check_free(output)
     encoder = open_encoder(
         EncoderConfig(model, pooling, normalise, length, query_prefix, passage_prefix),
-        device,
+        "auto" if engine is Engine.RAY else device,
         batch_size,
     )
-    with _encoding(source) as (passages, problems, progress), _resumable(source):
+    with (
+        _encoding(source) as (passages, problems, progress),
+        _resumable(source),
+        nullcontext(one_by_one(encoder))
+        if engine is Engine.LOCAL
+        else _on_ray(encoder, device, batch_size, workers, gpus) as encode,
+    ):
         index = build_index(
-            passages, output, encoder, config, name=_name(source), progress=progress, on_error=problems
+            passages,
+            output,
+            encoder,
+            config,
+            name=_name(source),
+            encode=encode,
+            progress=progress,
+            on_error=problems,
         )
     say(f"{number_of(len(index), 'passage')} in {output}{_how_good(index.manifest)}.")
     if not index.manifest.with_keyphrases:
         say("None of them has keyphrases: they can be searched, but do not help a model to predict.")
     exit_with(problems)
+
+
+def _on_ray(
+    encoder: Encoder, device: Device, batch_size: int, workers: int | None, gpus: float | None
+) -> AbstractContextManager[Encode]:
+    from kpdemo.cluster import encoding_on_ray
+
+    return encoding_on_ray(
+        encoder.config,
+        encoder.identity,
+        device=device,
+        batch_size=batch_size,
+        workers=workers,
+        gpus=gpus,
+    )
 
 
 @commands.command()

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -289,3 +290,26 @@ def _is_standard_output(path: Path) -> bool:
         return os.path.samestat(path.stat(), os.fstat(1))
     except OSError:  # it is new, or standard output is closed
         return False
+
+
+class Engine(StrEnum):
+    """What computes for many documents."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="Workers of --engine ray; by default one for each GPU, or for each CPU."
+    ),
+]
+GpusOption = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        metavar="N",
+        help="GPUs of a worker of --engine ray; by default 1 if the cluster has any. With 0.5 two share one.",
+    ),
+]

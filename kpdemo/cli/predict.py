@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
@@ -19,10 +18,13 @@ from kpdemo.cli.options import (
     STDOUT,
     Device,
     DeviceOption,
+    Engine,
+    GpusOption,
     IdColumnOption,
     LanguageOption,
     ModelOption,
     PredictBatchSizeOption,
+    WorkersOption,
     already_there,
     check_index,
     check_input,
@@ -93,33 +95,12 @@ class Reading:
         return replace(self.further, top_k=self.top_k, threshold=self.threshold)
 
 
-class Engine(StrEnum):
-    """What runs the predictions of many documents."""
-
-    LOCAL = "local"
-    RAY = "ray"
-
-
 EngineOption = Annotated[
     Engine,
     typer.Option(
         help="Where many documents are predicted: in this process, or by Ray's workers, here or on the "
         "cluster of RAY_ADDRESS. With ray, --input is files or a folder of JSON Lines, Parquet or CSV, "
         "--output a folder, and both may be URLs such as s3://bucket/folder."
-    ),
-]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(
-        min=1, metavar="N", help="Workers of --engine ray; by default one for each GPU, or for each CPU."
-    ),
-]
-GpusOption = Annotated[
-    float | None,
-    typer.Option(
-        min=0.0,
-        metavar="N",
-        help="GPUs of a worker of --engine ray; by default 1 if the cluster has any. With 0.5 two share one.",
     ),
 ]
 

@@ -52,6 +52,8 @@ class Domain:
     templates: Sequence[str] = ()
     more: Callable[[], Iterator[tuple[Message, str]]] = _nothing
     """Messages that nothing marks, with where they stand."""
+    beside: Domain | None = None
+    """Whose messages are looked for first: they are not needed once more."""
 
     def marked_messages(self) -> Iterator[tuple[Message, str]]:
         """Every message, with where it stands."""
@@ -72,8 +74,10 @@ class Domain:
     def template(self) -> Catalog:
         """All messages without a translation."""
         catalog = Catalog(project="kpdemo", charset="utf-8")
+        known = set() if self.beside is None else {one.id for one in self.beside.template()}
         for message, where in self.marked_messages():
-            catalog.add(message, locations=[(where, 0)])
+            if message not in known:
+                catalog.add(message, locations=[(where, 0)])
         return catalog
 
     def path_of(self, code: str, suffix: str) -> Path:
@@ -142,7 +146,7 @@ PAGE = Domain(
         "app.py",
         *(f"kpdemo/ui/{name}.py" for name in ("html", "page", "widgets", "models", "requests", "results")),
         *(f"kpdemo/ui/{name}.py" for name in ("predict", "compare", "send", "files", "space", "evaluate")),
-        *("kpdemo/ui/charts.py", "kpdemo/passages.py", "kpdemo/text.py"),
+        *("kpdemo/ui/charts.py", "kpdemo/ui/uploads.py", "kpdemo/passages.py", "kpdemo/text.py"),
     ),
     tuple(f"kpdemo/assets/scripts/{name}.js" for name in ("page", "reader", "files", "answer", "charts")),
     more=_unmarked,

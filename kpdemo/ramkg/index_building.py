@@ -133,6 +133,9 @@ RECALL_QUERIES = 200
 Numbered = Iterable[tuple[int, Document]]
 """Passages with their line numbers."""
 ShowCount = Callable[[int], None]
+Batches = Iterator[list[Document]]
+Encode = Callable[[Batches], Iterator[tuple[list[Document], NDArray[np.float32]]]]
+"""Makes the vectors of batches, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +169,7 @@ def build_index(
     config: IndexConfig,
     *,
     name: str,
+    encode: Encode | None = None,
     progress: ShowCount | None = None,
     on_error: ReportLine | None = None,
 ) -> PassageIndex:
@@ -175,6 +179,7 @@ def build_index(
 
     Args:
         name: of the input, which begins what is reported.
+        encode: makes the vectors in place of `encoder`, which is the same one.
         progress: called with the number of passages that are done.
 
     Raises:
@@ -192,7 +197,7 @@ def build_index(
         with open_writer(partial, manifest) as writer:
             usable = _usable(passages, name, on_error)
             _check_same(partial, manifest, usable)
-            _encode(usable, encoder, writer, progress, commit=True)
+            _encode(usable, encode or one_by_one(encoder), writer, progress, commit=True)
             encoded = writer.manifest
         if not encoded.passages:
             shutil.rmtree(partial)
@@ -222,7 +227,8 @@ def add_passages(
         index.check_encoder(encoder)
         known = _Known(index.store)
         with open_writer(folder, index.manifest) as writer:
-            _encode(_usable(passages, name, on_error, known), encoder, writer, progress, commit=False)
+            usable = _usable(passages, name, on_error, known)
+            _encode(usable, one_by_one(encoder), writer, progress, commit=False)
             writer.sync()
             grown = writer.manifest
         done = grown.passages - len(index)
@@ -308,9 +314,13 @@ def _check_same(partial: Path, manifest: Manifest, passages: Iterator[Document])
             )
 
 
+def one_by_one(encoder: Encoder) -> Encode:
+    return lambda batches: ((batch, encoder.passages(batch)) for batch in batches)
+
+
 def _encode(
     passages: Iterator[Document],
-    encoder: Encoder,
+    encode: Encode,
     writer: StoreWriter,
     progress: ShowCount | None,
     *,
@@ -318,8 +328,9 @@ def _encode(
 ) -> None:
     before = 0 if commit else writer.manifest.passages
     committed = time.monotonic()
-    while batch := list(islice(passages, BATCH)):
-        writer.append(batch, encoder.passages(batch))
+    batches: Batches = iter(lambda: list(islice(passages, BATCH)), [])
+    for batch, vectors in encode(batches):
+        writer.append(batch, vectors)
         if commit and time.monotonic() - committed >= COMMIT_SECONDS:
             writer.commit()
             committed = time.monotonic()

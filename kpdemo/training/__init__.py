@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kpdemo.config import load_section
-from kpdemo.errors import ConfigError
+from kpdemo.errors import ConfigError, TrainingError
 from kpdemo.training.parts import CHECKPOINT, RECIPES, check_needed, settings_of, shared_overrides
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ def show_progress_logs() -> None:
         logging.getLogger("kpdemo").setLevel(logging.INFO)
 
 
+SHARED = ("extractor", "generator", "one2seq", "labeller")
+"""Parts that several processes can train together."""
 WHOLE, ALL = "model", "all"
 """To put the trained parts together, and to train them first."""
 
@@ -46,6 +50,10 @@ def run(part: str, config_path: Path, *, output: Path | None, overrides: Mapping
         TrainingError: see `kpdemo.training.loop.train`.
     """
     show_progress_logs()
+    if os.environ.get("WORLD_SIZE", "1") != "1" and part not in SHARED:
+        raise TrainingError(
+            f"One process trains {part!r}: start it without torchrun, which is for {', '.join(SHARED)}."
+        )
     target = {"output": str(output)} if output else {}
     if part in _RUNS:
         _RUNS[part](config_path, dict(overrides) | target)
@@ -132,12 +140,18 @@ def _run_recipe(part: str, path: Path, overrides: Mapping[str, str]) -> None:
     from kpdemo.training.assembly import PLACED
     from kpdemo.training.data import check_sources
     from kpdemo.training.loop import memory_errors, note_training, run_lock
+    from kpdemo.training.processes import ShareDone, join_processes
 
     recipe = RECIPES[part]()
     config = load_section(path, part, recipe.settings, overrides)
     check_sources(config, config.data)
     device = choose_device(config.device)
     folder = config.output / CHECKPOINT
+    if not join_processes().is_first:
+        logging.disable(logging.INFO)  # the first one tells it
+        with memory_errors(), suppress(ShareDone):
+            recipe.train(config, device=device)
+        return
     with run_lock(config.output), memory_errors():
         trained = recipe.train(config, device=device)
         recipe.save(folder, config, trained, recipe.card(config, trained))

@@ -36,6 +36,7 @@ from kpdemo.training.data import (
 )
 from kpdemo.training.fine_tuning import ExtractorTraining
 from kpdemo.training.loop import Metrics
+from kpdemo.training.processes import join_processes
 from kpdemo.types import Document
 
 if TYPE_CHECKING:
@@ -328,15 +329,16 @@ def cached_examples(
     A source with `repeat` above 1 is always taken whole, the rest is drawn at random.
     """
     path = cache / f"{_fingerprint(sources, folder, settings, documents, seed)}.npz"
-    if path.is_file():
-        return ExampleCache.load(path)
-    chosen = draw_documents(sources, folder, documents, seed)
-    label = partial(_label_group, settings)
-    examples = ExampleCache.join(in_groups(label, chosen, size=64, description="candidates"))
-    if not len(examples):
-        raise ConfigError("No training document has a keyphrase and a candidate: check the sources.")
-    examples.save(path)
-    return examples
+    with join_processes().first_alone():
+        if path.is_file():
+            return ExampleCache.load(path)
+        chosen = draw_documents(sources, folder, documents, seed)
+        label = partial(_label_group, settings)
+        examples = ExampleCache.join(in_groups(label, chosen, size=64, description="candidates"))
+        if not len(examples):
+            raise ConfigError("No training document has a keyphrase and a candidate: check the sources.")
+        examples.save(path)
+        return examples
 
 
 def _label_group(settings: ExampleSettings, group: Sequence[tuple[Document, int]]) -> ExampleCache:

@@ -28,6 +28,7 @@ from kpdemo.identity import TRAINING, stored_config, write_sums
 from kpdemo.io.files import lock_folder, parse_json, replacing
 from kpdemo.simckp.checkpoint import content_hash, write_config
 from kpdemo.training.data import AboveZero, Count, Positive, Share, Source, source_hashes
+from kpdemo.training.processes import Processes, ShareDone, join_processes
 
 Metrics = dict[str, float]
 
@@ -370,23 +371,35 @@ def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *,
     Raises:
         TrainingError: `folder` holds another run, loss or metric is not finite, a stored state is damaged, or
             SIGTERM came.
+        ShareDone: the run is over, and this process is not the first of several.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    torch.manual_seed(config.seed)
+    processes = join_processes()
+    torch.manual_seed(config.seed + processes.rank)
     part.module.to(device)
-    run = _TrainingRun(part, config, folder, device, identity)
+    processes.copy_weights(part.module)
+    run = _TrainingRun(part, config, folder, device, identity, processes)
     run.resume()
     with _sigterm() as stopping:
         run.go(stopping)
+    if not processes.is_first:
+        raise ShareDone
     part.module.load_state_dict(load_state(folder / "best.pt"))
     return run.progress
 
 
 class _TrainingRun:
     def __init__(
-        self, part: Part, config: LoopConfig, folder: Path, device: torch.device, identity: str
+        self,
+        part: Part,
+        config: LoopConfig,
+        folder: Path,
+        device: torch.device,
+        identity: str,
+        processes: Processes,
     ) -> None:
         self._part, self._config, self._folder, self._device = part, config, folder, device
+        self._processes = processes
         self._identity = identity
         self._steps = count_steps(part, config)
         self._optimizer = torch.optim.AdamW(part.parameter_groups(), fused=True)
@@ -406,8 +419,11 @@ class _TrainingRun:
         self._optimizer.load_state_dict(state["optimizer"])
         self._schedule.load_state_dict(state["schedule"])
         self.progress = Progress(**state["progress"] | {"precision": begun_with})
-        _restore_chance(state, self._device)
-        cut_log(self._folder, self.progress.step)
+        chances = [state, *state.get("others", [])]
+        if self._processes.rank < len(chances):
+            _restore_chance(chances[self._processes.rank], self._device)
+        if self._processes.is_first:
+            cut_log(self._folder, self.progress.step)
         logger.info("resumed at step %d of %d", self.progress.step, self._steps)
         self._tell_other_schedule(state["documents"])
 
@@ -447,17 +463,19 @@ class _TrainingRun:
 
     def go(self, stopping: Callable[[], bool]) -> None:
         config, progress = self._config, self.progress
-        bar = tqdm(total=config.documents, initial=progress.documents, unit="doc")
+        is_first = self._processes.is_first
+        bar = tqdm(total=config.documents, initial=progress.documents, unit="doc", disable=not is_first)
         recent: list[float] = []
         if self._over():
             if not progress.best_step:  # fewer visits are asked for than came before the first evaluation
                 self._evaluate()
             return
-        progress.goes_on_with(processor(self._device))
+        times = f"{self._processes.count} × " if self._processes.count > 1 else ""
+        progress.goes_on_with(times + processor(self._device))
         before = progress.seconds
         began = time.monotonic()
-        for batch, size in self._batches():
-            if (loss := self._update(batch)) is not None:
+        for batch, own, size in self._batches():
+            if (loss := self._update(batch, own)) is not None:
                 recent.append(loss)
             progress.step += 1
             progress.documents += size
@@ -472,10 +490,12 @@ class _TrainingRun:
             if self._over():
                 self.save()
                 return
-            if stopping():
+            is_due = time.monotonic() - self._saved > config.checkpoint_minutes * 60
+            stops, is_due = self._processes.any(stopping(), is_due)
+            if stops:
                 self.save()
                 raise TrainingError(f"Stopped at step {progress.step}: run the same command to continue.")
-            if time.monotonic() - self._saved > config.checkpoint_minutes * 60:
+            if is_due:
                 self.save()
 
     def _over(self) -> bool:
@@ -484,45 +504,53 @@ class _TrainingRun:
     def _is_finished(self) -> bool:
         return self.progress.step >= self._steps
 
-    def _batches(self) -> Iterator[tuple[Any, int]]:
+    def _batches(self) -> Iterator[tuple[Any, int, int]]:
         """Batches from the run's current step to its last, over as many epochs as that takes.
 
         Yields:
-            Each with the number of its documents.
+            This process' share of each, None where it has none; how many documents share and batch have.
         """
         while not self._is_finished():
             if isinstance(self._part, DrawnAnew):
                 self._part.begin_epoch(self.progress.epoch)
             batches = epoch_batches(self._part, self._config, self.progress.epoch)[self.progress.batch :]
+            shares = [self._processes.share(indices) for indices in batches]
             loader: DataLoader[Any] = DataLoader(
                 self._part,  # type: ignore[arg-type]
-                batch_sampler=batches,
+                batch_sampler=[share for share in shares if share],
                 collate_fn=self._part.collate,
                 num_workers=self._config.workers,
                 generator=torch.Generator(),  # not the global one: resuming draws again
             )
-            for batch, indices in zip(loader, batches, strict=True):
+            loaded = iter(loader)
+            for share, indices in zip(shares, batches, strict=True):
+                batch = next(loaded).to(self._device) if share else None
                 self.progress.batch += 1
-                yield batch.to(self._device), len(indices)
+                yield batch, len(share), len(indices)
                 if self._is_finished():
                     return
             self.progress.epoch += 1
             self.progress.batch = 0
 
-    def _update(self, batch: Any) -> float | None:
-        """The loss; None where the part skips the batch."""
+    def _update(self, batch: Any, own: int) -> float | None:
+        """The loss; None where the part skips the batch.
+
+        Args:
+            own: documents of the batch that this process has.
+        """
         module = self._part.module
         module.train()
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self.progress.precision == "bf16"):
-            loss = self._part.loss(batch)
-        if loss is None:
+            loss = self._part.loss(batch) if own else None
+        self._optimizer.zero_grad(set_to_none=True)
+        if loss is not None:
+            loss.backward()  # type: ignore[no-untyped-call]
+        value = self._processes.average(module.parameters(), loss, own)
+        if value is None:
             self._schedule.step()
             return None
-        value = loss.item()
         if not math.isfinite(value):
             raise TrainingError(f"The loss is {value} at step {self.progress.step}: lower the learning rate.")
-        self._optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
         norm = nn.utils.clip_grad_norm_(module.parameters(), self._config.clip).item()
         if not math.isfinite(norm):
             raise TrainingError(
@@ -547,7 +575,7 @@ class _TrainingRun:
     def _evaluate(self) -> None:
         self._part.module.eval()
         with torch.no_grad():
-            metrics = self._part.evaluate()
+            metrics = self._processes.of_first(self._part.evaluate)
         progress, selected = self.progress, self._part.selected
         value = metrics[selected]
         if not math.isfinite(value):
@@ -558,7 +586,8 @@ class _TrainingRun:
         progress.since_best += 1
         if value > progress.best:
             progress.best, progress.best_step, progress.since_best = value, progress.step, 0
-            save_state(self._part.module.state_dict(), self._folder / "best.pt")
+            if self._processes.is_first:
+                save_state(self._part.module.state_dict(), self._folder / "best.pt")
         self._log(metrics)
         if progress.best_step == progress.step:
             self.save()  # or a run resumed after a crash might not know whose weights `best.pt` has
@@ -568,22 +597,28 @@ class _TrainingRun:
 
     def _log(self, values: Metrics) -> None:
         progress = self.progress
+        if not self._processes.is_first:
+            return
         line = {"step": progress.step, "documents": progress.documents} | values
         log_line(self._folder, line | {"seconds": round(progress.seconds, 1)})
 
     def save(self) -> None:
-        state = {
-            "fingerprint": run_fingerprint(self._config, self.progress.precision, self._identity),
-            "documents": self._config.documents,
-            "module": self._part.module.state_dict(),
-            "optimizer": self._optimizer.state_dict(),
-            "schedule": self._schedule.state_dict(),
-            "progress": asdict(self.progress),
-            "rng": torch.get_rng_state(),
-        }
+        chance = {"rng": torch.get_rng_state()}
         if self._device.type == "cuda":
-            state["cuda_rng"] = torch.cuda.get_rng_state(self._device)
-        save_state(state, self._folder / LAST)
+            chance["cuda_rng"] = torch.cuda.get_rng_state(self._device)
+        first, *others = self._processes.of_each(chance)
+        if self._processes.is_first:
+            state = {
+                "fingerprint": run_fingerprint(self._config, self.progress.precision, self._identity),
+                "documents": self._config.documents,
+                "module": self._part.module.state_dict(),
+                "optimizer": self._optimizer.state_dict(),
+                "schedule": self._schedule.state_dict(),
+                "progress": asdict(self.progress),
+                "others": others,
+                **first,
+            }
+            save_state(state, self._folder / LAST)
         self._saved = time.monotonic()
 
 

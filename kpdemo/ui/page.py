@@ -6,7 +6,7 @@ import json
 import logging
 import os
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -223,6 +223,8 @@ SAID_BY_SCRIPTS = (
 )
 """By those of the public page, some of which are for every page."""
 SaysToScripts = Callable[[], Mapping[str, str]]
+AnswersIn = Callable[[gr.Request, str], Awaitable[str]]
+"""The language of the answer to an event, by who asks and the path of the page."""
 
 
 def say_to_scripts() -> dict[str, str]:
@@ -238,25 +240,37 @@ class Pages(gr.Blocks):
 
     Args:
         speaks: whether events answer in the language of whoever asks, too.
+        answers_in: tells their language, where it is not only that of whoever asks.
         say: gives what the scripts say in the language of the request, by the English text.
     """
 
     build_again: Callable[[], gr.Blocks] | None = None
     """Builds them, or some of them, in the language of the request; without it they are in English."""
 
-    def __init__(self, *, speaks: bool = False, say: SaysToScripts = say_to_scripts, **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        speaks: bool = False,
+        answers_in: AnswersIn | None = None,
+        say: SaysToScripts = say_to_scripts,
+        **options: Any,
+    ) -> None:
         self.speaks = speaks
+        self._answers_in = answers_in
         self._say = say
         self._english: Any = {}
         self._translated: dict[str, Any] = {}
         self._translating = Lock()
         super().__init__(**options)
 
-    async def process_api(self, *given: Any, **options: Any) -> dict[str, Any]:
-        request = options.get("request")
-        language = language_of(request.cookies, request.headers) if self.speaks and request else ENGLISH
+    async def process_api(self, block_fn: Any, *given: Any, **options: Any) -> dict[str, Any]:
+        request, language = options.get("request"), ENGLISH
+        if self.speaks and request:
+            language = language_of(request.cookies, request.headers)
+        elif self._answers_in and request:
+            language = await self._answers_in(request, block_fn.page)
         with use_language(language):
-            return await super().process_api(*given, **options)
+            return await super().process_api(block_fn, *given, **options)
 
     @property
     def config(self) -> Any:
@@ -436,7 +450,7 @@ def mount_pages(
         pages = build()
         inner = [Middleware(UploadGuard, folder=own, user_of=user_of)]
         if pages.speaks:
-            inner.append(Middleware(SpeakingMiddleware))
+            inner.insert(0, Middleware(SpeakingMiddleware))
         pages.max_threads = THREADS  # the queue reads it once
         pages.state_session_capacity = OPEN_PAGES
         pages.queue(default_concurrency_limit=None, api_open=False)

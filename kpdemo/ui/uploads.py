@@ -24,6 +24,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kpdemo.io.files import temporary_folder
+from kpdemo.locale import _, mark
 from kpdemo.text import shorten
 from kpdemo.ui.serving import SAFE_METHODS, cookie_name, is_secure
 
@@ -68,8 +69,8 @@ _NOTHING_THERE = "There is nothing at this address."
 _TOO_LARGE = f"The request is too large: send at most {LARGEST_REQUEST:,} bytes."
 _NOT_JSON = f"The request is not JSON: send an object, and files to {UPLOAD_ROUTE}."
 _NO_LENGTH = "The upload does not say how long it is: send its Content-Length."
-_TOO_SLOW = f"Nothing came for {PATIENCE} seconds: send it again."
-_FOREIGN_PAGE = "This page was opened by somebody else: open it again."
+_TOO_SLOW = mark("Nothing came for {seconds} seconds: send it again.")
+_FOREIGN_PAGE = mark("This page was opened by somebody else: open it again.")
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -111,17 +112,20 @@ class UploadQuota:
     def refusal(self, address: str, size: int) -> JSONResponse | None:
         """Why an upload of so many bytes is not taken now; None when it is, and counts as coming."""
         if size > LARGEST_UPLOAD:
-            return _refuse(f"An upload has at most {LARGEST_UPLOAD:,} bytes: send fewer files at once.", 413)
+            most = f"{LARGEST_UPLOAD:,}"
+            return _refuse(
+                _("An upload has at most {bytes} bytes: send fewer files at once.", bytes=most), 413
+            )
         wait = (self._level(address) + size - self._of_address) / self._of_address * 3600
         if wait > 0:
-            answer = _refuse("You have uploaded much in the last hour: try again later.", 429)
+            answer = _refuse(_("You have uploaded much in the last hour: try again later."), 429)
             answer.headers["retry-after"] = str(max(1, round(wait)))
             return answer
         with self._lock:
             stored = sum(file.stat().st_size for file in self._folder.rglob("*") if file.is_file())
             room = min(self._stored - stored, shutil.disk_usage(self._folder).free - FREE_SPACE)
             if self._coming + size > room:
-                return _refuse("There is no room for uploads at the moment: try again in an hour.", 507)
+                return _refuse(_("There is no room for uploads at the moment: try again in an hour."), 507)
             self._coming += size
         return None
 
@@ -195,7 +199,7 @@ class UploadGuard:
         elif not self._may_read(route, owner):
             await _refuse(_not_uploaded(route), 403)(scope, receive, send)
         elif not self._may_follow(_page_named_in(connection, route), user):
-            await _refuse(_FOREIGN_PAGE, 403)(scope, receive, send)
+            await _refuse(_(_FOREIGN_PAGE), 403)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
@@ -228,7 +232,7 @@ class UploadGuard:
         try:
             await self._app(scope, _impatient(receive), self._remembering(owner, paths, send))
         except ClientDisconnect:
-            await _refuse(_TOO_SLOW, 408)(scope, receive, send)
+            await _refuse(_(_TOO_SLOW, seconds=PATIENCE), 408)(scope, receive, send)
         finally:
             self._quota.count(address, size, len(paths))
 
@@ -240,7 +244,7 @@ class UploadGuard:
         while more:
             message = await waiting()
             if message["type"] == "http.disconnect":
-                await _refuse(_TOO_SLOW, 408)(scope, receive, send)
+                await _refuse(_(_TOO_SLOW, seconds=PATIENCE), 408)(scope, receive, send)
                 return
             body += message.get("body", b"")
             more = message.get("more_body", False)
@@ -259,7 +263,7 @@ class UploadGuard:
         if foreign is not None:
             await _refuse(_not_uploaded(foreign), 403)(scope, receive, send)
         elif not self._may_follow(page if isinstance(page, str) else None, user):
-            await _refuse(_FOREIGN_PAGE, 403)(scope, receive, send)
+            await _refuse(_(_FOREIGN_PAGE), 403)(scope, receive, send)
         else:
             await self._app(scope, _replaying(bytes(body), receive), send)
 
@@ -372,9 +376,10 @@ def _with_cookie(send: Send, connection: HTTPConnection, token: str) -> Send:
 
 def _not_uploaded(path: str) -> str:
     name = shorten(path.rpartition("/")[2] or path, 100)
-    return (
-        f"{name} is not a file that this browser uploaded here, or was uploaded long ago: choose it again, "
-        "and let the browser keep this page's cookie."
+    return _(
+        "{file} is not a file that this browser uploaded here, or was uploaded long ago: choose it again, "
+        "and let the browser keep this page's cookie.",
+        file=name,
     )
 
 

@@ -9,13 +9,14 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.crowds import CrowdSettings
-from annotation.locale.update import RATER
+from annotation.locale.update import PROJECT, RATER
 from annotation.quality import QualitySettings
 from annotation.types import KnownPair, NewPair, ProjectSettings, Role
 from kpdemo.translation import LANGUAGES
 from tests.browser.conftest import Site, Watch, serious_violations
 from tests.browser.pressing import press
 from tests.browser.test_crowd_pages import share
+from tests.writers import new_items
 
 PHONE = {"width": 390, "height": 844}
 TYPE = "sentence2phrase"
@@ -47,7 +48,8 @@ def english_patterns() -> list[re.Pattern[str]]:
     """Each English message, whatever stands in its placeholders; but single words, which may be of both."""
     texts = {
         part
-        for message, _where in RATER.marked_messages()
+        for domain in (RATER, PROJECT)
+        for message, _where in domain.marked_messages()
         for part in ([message] if isinstance(message, str) else message)
     }
     found = []
@@ -134,6 +136,57 @@ def test_a_german_project_is_german_on_a_phone_from_consent_to_the_end(site, bro
     assert_no_english(page, "header.site")
     page.goto(f"{site.address}/account")
     assert_no_english(page, "main")
+    watch.check()
+
+
+def test_an_adjudicator_decides_in_the_language_of_the_project(site, browser, unused):
+    settings = ProjectSettings(unused, types=(TYPE,), raters_per_pair=2, language="de")
+    project = site.services.projects.create(settings)
+    given = (("Anna", Decimal(0)), ("Bela", Decimal("2.75")))
+    pairs = [NewPair(f"p{n}", TYPE, f"Der {n}. Zug kam.", f"Zug {n}", ratings=given) for n in range(2)]
+    site.services.importing.import_pairs(project.id, pairs)
+    judge = site.add_user(f"{unused} judge")
+    site.services.projects.add_member(project.id, judge.name, Role.ADJUDICATOR)
+    page, watch = site.context(browser, judge.name, viewport=PHONE).new_page(), Watch()
+    watch.over(page, site.address)
+    page.goto(f"{site.address}/annotate/adjudicate?project={project.id}")
+    expect(page.locator("#adjudicate-value")).to_have_text("Noch keine Bewertung gew\u00e4hlt")
+    assert_no_english(page, "#adjudicate-page")
+    press(page, "Control+Enter")
+    expect(page.locator("#adjudicate-said")).to_have_text("W\u00e4hlen Sie zuerst eine Bewertung.")
+    page.get_by_label("Jemand gab 2,75: 2,75 \u00fcbernehmen").click()
+    page.get_by_label("Missverstanden").check()
+    page.get_by_role("button", name="Speichern und weiter").click()
+    expect(page.locator("#adjudicate-said")).to_contain_text(": 2,75.")
+    page.get_by_role("button", name="Entschieden 1").click()
+    expect(page.locator(".adj-state")).to_have_text("entschieden: 2,75")
+    assert_no_english(page, "#adjudicate-page")
+    assert_no_english(page, "header.site")
+    watch.check()
+
+
+def test_a_writer_writes_in_the_language_of_the_project(site, browser, unused):
+    settings = ProjectSettings(unused, types=(TYPE,), language="de")
+    project = site.services.projects.create(settings)
+    lead = site.add_user(f"{unused} lead", is_administrator=True)
+    site.services.items.import_items(project.id, new_items(2), by=lead)
+    writer = site.add_user(f"{unused} writer")
+    site.services.projects.add_member(project.id, writer.name, Role.WRITER)
+    page, watch = site.context(browser, writer.name, viewport=PHONE).new_page(), Watch()
+    watch.over(page, site.address)
+    page.goto(f"{site.address}/annotate/write?project={project.id}")
+    expect(page.locator("#write-asked")).to_contain_text("Zu schreiben: Wendung, Bewertung")
+    expect(page.locator("#write-size")).to_contain_text("Gew\u00fcnscht: 2 bis 15 W\u00f6rter.")
+    page.locator("#write-text").fill("Zug")
+    expect(page.locator("#write-check")).to_have_text("Der Text hat 1 Wort, nicht 2 bis 15.")
+    page.locator("#write-text").fill("ein Zug")
+    expect(page.locator("#write-saved")).to_contain_text("Gespeichert")
+    assert_no_english(page, "#write-form .rate-bar")
+    assert_no_english(page, "#write-request")
+    page.get_by_role("button", name="Speichern und weiter").click()
+    expect(page.locator("#write-counts")).to_contain_text("Sie haben 1 Text geschrieben, angenommen: 0")
+    page.get_by_text("Was ich geschrieben habe").click()
+    expect(page.locator("#write-recent li")).to_contain_text("wartet auf die Redaktion")
     watch.check()
 
 

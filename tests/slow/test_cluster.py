@@ -13,10 +13,15 @@ from pathlib import Path
 import pytest
 
 from kpdemo.batch import ResumeError, predict_file
-from kpdemo.cluster import LOCAL_ENVIRONMENT, PROBLEMS, SETTINGS, predict_on_ray
+from kpdemo.cluster import LOCAL_ENVIRONMENT, PROBLEMS, SETTINGS, encoding_on_ray, predict_on_ray
+from kpdemo.errors import KpdemoError
 from kpdemo.predictors import load_predictor
-from kpdemo.types import PredictionOptions
+from kpdemo.ramkg.index_building import build_index
+from kpdemo.ramkg.retriever import load_encoder
+from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
+from kpdemo.types import Document, PredictionOptions
 from tests.conftest import unavailable
+from tests.tiny import tiny_bert
 
 pytestmark = [
     pytest.mark.slow,
@@ -75,15 +80,15 @@ def predict_alone(source: Path, output: Path, model: str = "first") -> bytes:
     return output.read_bytes()
 
 
-def worker_processes() -> list[int]:
-    """Those of Ray that hold our actor, by the title that Ray gives them."""
+def processes_of(actor: str) -> list[int]:
+    """Those of Ray that hold an actor of ours, by the title that Ray gives them."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             title = (process / "cmdline").read_bytes()
         except OSError:
             continue
-        if title.startswith(b"ray::Worker"):
+        if title.startswith(b"ray::" + actor.encode()):
             found.append(int(process.name))
     return found
 
@@ -94,7 +99,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_doubles_nothing(ray, tmp_path
 
     def kill_one(summary):
         if summary.done > 50 and not killed:
-            killed.append(worker_processes()[0])
+            killed.append(processes_of("Worker")[0])
             os.kill(killed[0], signal.SIGKILL)
 
     summary = predict_on_ray(
@@ -193,3 +198,45 @@ def test_what_cannot_be_used_is_kept_and_the_rest_predicted(ray, tmp_path):
     told = [json.loads(line)["message"] for line in problems.read_text("utf-8").splitlines()]
     assert ["line 2: no id" in told[0], "line 5" in told[1], '"d2"' in told[2]] == [True] * 3
     assert (tmp_path / "out" / SETTINGS).is_file()
+
+
+@pytest.mark.parametrize("kill", [False, True])
+def test_an_index_built_by_workers_is_that_of_one_process(ray, tmp_path, kill, monkeypatch):
+    monkeypatch.setattr("kpdemo.ramkg.index_building.BATCH", 16)
+    passages = [(n, Document(f"Graph kernels compare molecule {n}.", id=f"p{n}")) for n in range(DOCUMENTS)]
+    config = EncoderConfig(str(tiny_bert(tmp_path / "encoder")))
+    encoder = load_encoder(config, device="cpu")
+    build_index(passages, tmp_path / "alone", encoder, IndexConfig(), name="passages")
+    killed = []
+
+    def kill_one(done):
+        if kill and done > 50 and not killed:
+            killed.append(processes_of("PassageWorker")[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    with encoding_on_ray(encoder.config, encoder.identity, workers=2) as encode:
+        built = build_index(
+            passages,
+            tmp_path / "built",
+            encoder,
+            IndexConfig(),
+            name="passages",
+            encode=encode,
+            progress=kill_one,
+        )
+    assert len(built) == DOCUMENTS
+    assert len(killed) == kill
+    assert files_of(tmp_path / "built") == files_of(tmp_path / "alone")
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_workers_with_another_encoder_are_refused(ray, tmp_path):
+    encoder = load_encoder(EncoderConfig(str(tiny_bert(tmp_path / "encoder"))), device="cpu")
+    with (
+        encoding_on_ray(encoder.config, "another", workers=1) as encode,
+        pytest.raises(KpdemoError, match="has other weights on a worker: install the same there"),
+    ):
+        list(encode(iter([[Document("Graph kernels.", id="1")]])))

@@ -1,6 +1,7 @@
 """The whole of `train extractor`, on a tiny encoder and made-up documents."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -89,3 +90,44 @@ def test_a_wrong_setting_is_named(tmp_path, capsys):
     options = ["--config", str(tmp_path / "config.toml"), "--set", "loop.stepps=3"]
     assert main(["train", "extractor", *options]) == 2
     assert "loop.stepps" in capsys.readouterr().err
+
+
+def trained_by(processes: int, folder: Path, *more: str) -> int:
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    command += ["-m", "kpdemo", "train", "extractor", "--config", str(folder / "config.toml"), *more]
+    return subprocess.run(command, check=False).returncode
+
+
+def logged(folder: Path, name: str) -> list[float]:
+    lines = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [line[name] for line in lines if name in line]
+
+
+def test_two_processes_train_what_one_does(tmp_path):
+    tiny_bert(tmp_path / "backbone")
+    write_documents(tmp_path / "train.jsonl", 100)
+    write_documents(tmp_path / "valid.jsonl", 12)
+    (tmp_path / "config.toml").write_text(CONFIG.format(folder=tmp_path), encoding="utf-8")
+    slowly = ["--set", "learning_rate=1e-4", "--set", "head_learning_rate=1e-3"]
+    for processes in (1, 2):
+        assert trained_by(processes, tmp_path, *slowly, "--output", str(tmp_path / f"by{processes}")) == 0
+    one, two = tmp_path / "by1", tmp_path / "by2"
+    losses = logged(one, "loss")
+    assert losses[-1] < losses[0]
+    assert logged(two, "loss") == pytest.approx(losses, rel=0.02)
+    assert logged(two, "F1@M") == pytest.approx(logged(one, "F1@M"), abs=0.02)
+    assert (two / "checkpoint" / "SHA256SUMS").is_file()
+    assert " 2 × 1 " in (two / "checkpoint" / "MODEL_CARD.md").read_text(encoding="utf-8")
+    # A run of two goes on in one, and the other way round.
+    for processes, folder in ((1, two), (2, one)):
+        more = ["--set", "loop.documents=480", "--output", str(folder)]
+        assert trained_by(processes, tmp_path, *slowly, *more) == 0
+    assert logged(two, "loss") == pytest.approx(logged(one, "loss"), rel=0.05)
+
+
+def test_several_processes_train_only_what_they_can_share(tmp_path, capfd):
+    (tmp_path / "config.toml").write_text("", encoding="utf-8")
+    environment = os.environ | {"WORLD_SIZE": "2"}
+    command = [sys.executable, "-m", "kpdemo", "train", "tagger", "--config", str(tmp_path / "config.toml")]
+    assert subprocess.run(command, env=environment, check=False).returncode == 1
+    assert "One process trains 'tagger': start it without torchrun" in capfd.readouterr().err

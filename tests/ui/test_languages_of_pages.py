@@ -15,7 +15,9 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 import app
-from annotation.ui.pages import say_to_scripts
+from annotation.services.bundle import open_services
+from annotation.ui.pages import HOME, build_annotation_pages, build_translated_pages, say_to_scripts
+from annotation.web.guard import SPEAKING
 from kpdemo.locale import _
 from kpdemo.locale.update import PAGE, ROOT
 from kpdemo.translation import LANGUAGE_COOKIE, LANGUAGES, use_language
@@ -77,6 +79,17 @@ def test_the_public_page_is_whole_in_every_language(client):
         assert left == [], code
 
 
+def test_the_pages_of_annotation_are_whole(sqlite_database):
+    """Those in the reader's language; what they answer is looked at in `tests/browser/test_languages.py`."""
+    services = open_services(sqlite_database)
+    with use_language("de"):
+        german = set(texts_of(build_translated_pages(services).config))
+    english = build_annotation_pages(services, lambda path: HOME + path in SPEAKING)
+    sentence, fixed = re.compile(r"[A-Za-z]{3,} [a-z]{2,}"), re.compile(r"querySelector|^id, type|^genre, ")
+    left = [one for one in german & set(texts_of(english.config)) if sentence.search(one[1])]
+    assert [one for one in left if not fixed.search(one[1])] == []
+
+
 def test_a_page_in_another_language_is_the_same_page(client):
     english, german = config_of(client), config_of(client, "de")
     assert german["title"] == "kpdemo \u2013 Schl\u00fcsselbegriffe von Dokumenten"
@@ -110,6 +123,14 @@ def test_an_event_answers_in_the_language_of_whoever_asks(client):
     assert "O modelu default" in told[1]
 
 
+def test_a_refused_file_is_explained_in_the_language_of_whoever_asks(client):
+    file = {"path": "/nowhere/a.pdf", "meta": {"_type": "gradio.FileData"}}
+    body = {"data": [file], "fn_index": 0, "session_hash": "one"}
+    refused = client.post("/gradio_api/run/predict", json=body, headers={"accept-language": "de"})
+    assert refused.status_code == 403
+    assert refused.json()["detail"].startswith("a.pdf wurde nicht von diesem Browser hochgeladen")
+
+
 def test_pages_that_differ_in_more_than_words_are_refused():
     def pages(*labels: str) -> Pages:
         with Pages() as built:
@@ -122,7 +143,8 @@ def test_pages_that_differ_in_more_than_words_are_refused():
 
 
 def test_scripts_are_told_all_that_they_say():
-    wanted = {"annotation/assets/scripts/page.js": say_to_scripts}
+    of_annotation = ("page", "adjudicate")
+    wanted = {f"annotation/assets/scripts/{name}.js": say_to_scripts for name in of_annotation}
     for name, say in {**dict.fromkeys(PAGE.scripts, say_to_all_scripts), **wanted}.items():
         content = BytesIO((ROOT / name).read_bytes())
         options = {"parse_template_string": True}

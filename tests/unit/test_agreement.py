@@ -11,7 +11,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from annotation.agreement import Grades, classes_of_pairs, draw, measure, resampled_alphas, sums_of_pairs
+from annotation.agreement import (
+    MANY_PAIRS,
+    Grades,
+    are_normal,
+    classes_of_pairs,
+    draw,
+    interval_parts,
+    measure,
+    resampled_alphas,
+    sums_of_pairs,
+)
 from tests.grade_tables import grades_of_table, krippendorff_alpha
 
 X = None
@@ -258,6 +268,37 @@ def test_the_interval_is_that_of_the_bootstrap_by_hand():
     assert ordered[24] <= alpha.low <= ordered[25]
     assert ordered[974] <= alpha.high <= ordered[975]
     assert alpha.low < alpha.value < alpha.high
+
+
+def test_of_many_pairs_the_normal_limit_gives_the_interval_of_the_multinomial(monkeypatch):
+    grades = random_grades(8000, 3)
+    parts, sizes = parts_of(grades)
+    assert are_normal(parts, sizes)
+    normal = measure(grades, resamples=4000, seed=1)
+    monkeypatch.setattr("annotation.agreement.MANY_PAIRS", 10_000)
+    drawn = measure(grades, resamples=4000, seed=1)
+    width = drawn.high - drawn.low
+    assert normal.value == drawn.value
+    assert (normal.low, normal.high) == pytest.approx((drawn.low, drawn.high), abs=0.05 * width)
+
+
+def test_sums_are_normal_only_where_many_pairs_differ():
+    many = random_grades(2 * MANY_PAIRS, 3)
+    agreed = Grades(many.pairs, many.raters, np.where(many.pairs < 50, many.values, many.pairs % 17 / 4))
+    alike = Grades(many.pairs, many.raters, np.where(many.pairs < 50, many.values, (many.raters == 0) * 1.0))
+    assert are_normal(*parts_of(many))
+    assert not are_normal(*parts_of(agreed))  # 50 pairs alone differ
+    assert not are_normal(*parts_of(alike.only(np.isin(alike.pairs, full_pairs(many)))))
+
+
+def full_pairs(grades):
+    """Those that all three raters graded."""
+    return np.flatnonzero(np.bincount(grades.pairs) == 3)
+
+
+def parts_of(grades):
+    classes, sizes = classes_of_pairs(sums_of_pairs(grades.comparable()))
+    return interval_parts(classes), sizes
 
 
 def test_95_of_100_intervals_hold_the_alpha_of_all_pairs():

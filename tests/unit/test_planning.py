@@ -37,6 +37,18 @@ def test_a_plan_that_was_followed_arrives():
     assert arrived == pytest.approx(0.02, rel=0.3)
 
 
+def test_with_many_pairs_the_widths_are_those_of_drawn_resamples(monkeypatch):
+    grades = two_raters(1000, seed=1)
+    drawn = plan_pairs(grades, 0.01, resamples=2000)
+    monkeypatch.setattr("annotation.agreement.MANY_PAIRS", 500)
+    normal = plan_pairs(grades, 0.01, resamples=2000)
+    assert [step.width for step in normal.steps] == pytest.approx(
+        [step.width for step in drawn.steps], rel=0.1
+    )
+    assert normal.steps != drawn.steps
+    assert normal.more_pairs == pytest.approx(drawn.more_pairs, rel=0.2)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_an_interval_that_is_as_narrow_as_wished_takes_no_more_pairs(seed):
     grades = two_raters(300, seed=seed)

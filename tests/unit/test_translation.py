@@ -1,4 +1,4 @@
-"""Catalogues of what raters meet: complete, in step with the code, and nothing that is shown escapes them."""
+"""Catalogues of the pages: complete, in step with the code, and nothing that is shown escapes them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import ast
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import cache
 from string import Formatter
 
 import pytest
 from babel.messages.jslexer import tokenize
 
-from annotation.locale.update import RATER
+from annotation.locale.update import PROJECT, RATER
 from annotation.translation import CATALOGUES, _, ngettext
 from kpdemo import locale as of_page
-from kpdemo.locale.update import PAGE, ROOT, to_mo, to_po
+from kpdemo.locale.update import PAGE, ROOT, Domain, to_mo, to_po
 from kpdemo.translation import (
     ENGLISH,
     LANGUAGES,
@@ -25,10 +26,19 @@ from kpdemo.translation import (
 )
 
 CODES = [code for code in LANGUAGES if code != ENGLISH]
-OF_OTHERS = {"SettingsError", "WrongSettings", "NoteError", "BodyError", "LargeBodyError"}
-"""What leads and programs are told, in English."""
-DOMAINS = pytest.mark.parametrize("domain", [RATER, PAGE], ids=["rater", "page"])
-EVERY_SCRIPT = [(domain, name) for domain in (RATER, PAGE) for name in domain.scripts]
+OF_OTHERS = {"SettingsError", "WrongSettings", "NoteError", "BodyError", "LargeBodyError", "ImportFileError"}
+OF_BUGS = {"AssertionError", "LookupError"}
+"""What programs and commands are told, in English, and of files that are imported which line is wrong."""
+EVERY = (RATER, PROJECT, PAGE)
+DOMAINS = pytest.mark.parametrize("domain", EVERY, ids=[domain.name for domain in EVERY])
+EVERY_SCRIPT = [(domain, name) for domain in EVERY for name in domain.scripts]
+TOLD_ON_PAGES = (*RATER.python, *PROJECT.python)
+
+
+@cache
+def marked_in(domain: Domain) -> frozenset[str | tuple[str, ...]]:
+    """Read once: the scripts take seconds."""
+    return frozenset(one.id for one in domain.template() if one.id)
 
 
 def forms(text: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -42,8 +52,8 @@ def placeholders(text: str) -> set[str]:
 @DOMAINS
 @pytest.mark.parametrize("code", CODES)
 def test_a_catalogue_has_all_that_is_marked_and_nothing_else(domain, code):
-    catalogue, wanted = domain.read_catalogue(code), {one.id for one in domain.template() if one.id}
-    run = f"python -m {'annotation' if domain is RATER else 'kpdemo'}.locale.update"
+    catalogue, wanted = domain.read_catalogue(code), marked_in(domain)
+    run = f"python -m {'kpdemo' if domain is PAGE else 'annotation'}.locale.update"
     assert {message.id for message in catalogue if message.id} == wanted, run
     assert not catalogue.obsolete
     for message in catalogue:
@@ -65,6 +75,8 @@ def test_what_gettext_reads_is_made_of_what_translators_write(domain, code):
     catalogue = domain.read_catalogue(code)
     assert domain.path_of(code, "mo").read_bytes() == to_mo(catalogue)
     assert domain.path_of(code, "po").read_bytes() == to_po(catalogue)
+    if domain is PROJECT:  # no script is given it
+        return
     messages = (CATALOGUES if domain is RATER else of_page.CATALOGUES).messages(code)
     assert len(messages) == sum(1 for message in catalogue if message.id and "\n" not in message.id)
     if domain is RATER:
@@ -88,9 +100,14 @@ def test_counts_and_decimals_are_written_as_the_language_does():
     assert said["sr"] == [f"Imate još {word}." for word in words]
     assert said["fr"][:2] == ["Il vous reste 0 essai.", "Il vous reste 1 essai."]
     with use_language("de"):
+        assert (_("Close"), _("Save and next")) == ("Schließen", "Speichern und weiter")  # of both catalogues
         assert (_("Close"), write_decimal(Decimal("0.50"))) == ("Schließen", "0,5")
     with use_language("xx"):
         assert (_("Close"), write_decimal(Decimal("0.50"))) == ("Close", "0.5")
+
+
+WHOLE = ("adjudicate", "pages", "rate", "widgets", "wording", "writing")
+"""Pages of which nothing is left in English."""
 
 
 def texts_in_html(source: str) -> Iterator[str]:
@@ -106,12 +123,12 @@ def texts_in_html(source: str) -> Iterator[str]:
         else:
             continue
         if "<" in html:
-            html = re.sub(r"<kbd.*?</kbd>", "", html, flags=re.DOTALL)
+            html = re.sub(r"<(kbd|time|code).*?</\1>", "", html, flags=re.DOTALL)
             labels = re.findall(r'(?:aria-label|title|placeholder)="([^"]*)"', html)
             yield from (text.strip("\0\n ") for text in (*re.split(r"<[^>]*>?", html), *labels))
 
 
-@pytest.mark.parametrize("name", ["annotation/ui/rate.py", "annotation/ui/pages.py"])
+@pytest.mark.parametrize("name", [f"annotation/ui/{name}.py" for name in WHOLE])
 def test_every_text_of_the_pages_is_marked(name):
     source = (ROOT / name).read_text(encoding="utf-8")
     is_text = re.compile(r"^[^\W\d_]{2,}[^=\"{}]*$")
@@ -127,8 +144,8 @@ def test_every_text_of_the_templates_is_marked(name):
     assert not re.search(r"[^\W\d_]", "".join([*re.split(r"<[^>]*>", bare), *labels]))
 
 
-@pytest.mark.parametrize("name", RATER.python)
-def test_every_refusal_that_a_rater_reads_is_marked(name):
+@pytest.mark.parametrize("name", TOLD_ON_PAGES)
+def test_every_refusal_that_a_page_shows_is_marked(name):
     tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
     raised = [node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise)]
     plain = [
@@ -136,14 +153,15 @@ def test_every_refusal_that_a_rater_reads_is_marked(name):
         for call in raised
         if isinstance(call, ast.Call)
         and any(isinstance(given, ast.Constant | ast.JoinedStr) for given in call.args)
-        and ast.unparse(call.func) not in OF_OTHERS
+        and ast.unparse(call.func) not in OF_OTHERS | OF_BUGS
     ]
     assert plain == []
 
 
 @pytest.mark.parametrize(("domain", "name"), EVERY_SCRIPT, ids=[name for _domain, name in EVERY_SCRIPT])
 def test_every_text_of_the_scripts_is_marked(domain, name):
-    marked = {part for message, _where in domain.marked_messages() for part in forms(message)}
+    of_annotation = () if domain is PAGE else (*marked_in(RATER), *marked_in(PROJECT))
+    marked = {part for message in (*marked_in(domain), *of_annotation) for part in forms(message)}
     sentence = re.compile(r"^[A-Z][a-z]+([ .:,].*)?$|[a-z]{2,} [a-z]{2,}[ .,:;]")
     keys = {"Enter", "Backspace", "Escape", "Arrow", "Alt", "Control", "Meta", "Shift", "Tab"}
     found = []

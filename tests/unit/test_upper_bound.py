@@ -155,3 +155,46 @@ def test_without_resamples_there_is_no_interval():
     found = bound(TABLE, resamples=0)
     assert found.pearson.value is not None
     assert (found.pearson.low, found.pearson.interval_reason) == (None, "No resamples were asked for.")
+
+
+def large(pairs, *, raters=3, seed=5, step=1):
+    """A project of which each pair has two of three raters."""
+    rng = np.random.default_rng(seed)
+    truth = rng.uniform(0, 16, pairs)
+    table = np.clip(np.rint((truth[:, None] + rng.normal(0, 3, (pairs, raters))) / step) * step, 0, 16) / 4
+    left_out = np.arange(pairs) % (raters + 1)
+    pair, rater = np.nonzero(left_out[:, None] != np.arange(raters))
+    return Grades(pair, rater, table[pair, rater])
+
+
+@pytest.mark.parametrize("step", [1, 4])
+def test_of_many_pairs_the_normal_limit_gives_the_interval_of_the_bootstrap(step, monkeypatch):
+    grades = large(1500, step=step)
+    drawn = upper_bound("t", grades, resamples=4000, seed=1)
+    monkeypatch.setattr("annotation.reliability.upper_bound.MANY_PAIRS", 500)
+    normal = upper_bound("t", grades, resamples=4000, seed=1)
+    assert [row.rater for row in normal.raters] == [0, 1, 2]
+    for one, other in zip([normal, *normal.raters], [drawn, *drawn.raters], strict=True):
+        assert both(one) == pytest.approx(both(other), abs=1e-12)
+        for figure, beside in ((one.pearson, other.pearson), (one.spearman, other.spearman)):
+            width = beside.high - beside.low
+            assert (figure.low, figure.high) == pytest.approx((beside.low, beside.high), abs=0.07 * width)
+
+
+def test_of_many_pairs_neither_order_nor_numbers_matter_and_without_resamples_there_is_no_interval(
+    monkeypatch,
+):
+    monkeypatch.setattr("annotation.reliability.upper_bound.MANY_PAIRS", 200)
+    grades = large(400)
+    order = np.random.default_rng(2).permutation(len(grades))
+    renamed = Grades(grades.pairs[order], 2 - grades.raters[order], grades.values[order])
+    before, after = (upper_bound("t", each, resamples=40, seed=7) for each in (grades, renamed))
+    assert (after.pearson.low, after.spearman.high) == pytest.approx(
+        (before.pearson.low, before.spearman.high), abs=1e-12
+    )
+    assert [replace(row, rater=0) for row in reversed(after.raters)] == [
+        replace(row, rater=0) for row in before.raters
+    ]
+    none = upper_bound("t", grades, resamples=0, seed=7)
+    assert none.pearson.value == before.pearson.value
+    assert (none.pearson.low, none.pearson.interval_reason) == (None, "No resamples were asked for.")

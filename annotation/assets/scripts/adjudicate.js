@@ -1,3 +1,4 @@
+import { _, decimal } from "../kpdemo/language.js";
 import { ask as askServer, gradeWords, isInUse, Scale, Storage } from "./parts.js";
 
 const PATIENCE = 20_000, BETWEEN_LOOKS = 10_000;
@@ -21,7 +22,7 @@ const options = new Storage("localStorage");
 const keysOn = () => options.read("kpdemo-adjudicate-keys") ?? true;
 
 const cause = () => form()?.querySelector("input[name=adjudicate-cause]:checked")?.value ?? "";
-const number = (steps) => String(scale.grade(steps));
+const number = (steps) => String(scale.grade(steps)); // as the server reads it
 const pointName = (point) => form().querySelector(`#adjudicate-scale [data-quarters="${scale.steps(point)}"] b`).textContent;
 
 const paint = () => {
@@ -34,8 +35,8 @@ const paint = () => {
     point.classList.toggle("rate-near", chosen && value !== grade && Math.abs(value - grade) < width);
     point.tabIndex = value === near ? 0 : -1;
   }
-  by("adjudicate-value").querySelector("b").textContent = chosen ? number(grade) : "";
-  by("adjudicate-value").querySelector("span").textContent = chosen ? gradeWords(scale.grade(grade), scale.points, pointName) : "No grade chosen yet";
+  by("adjudicate-value").querySelector("b").textContent = chosen ? decimal(scale.grade(grade)) : "";
+  by("adjudicate-value").querySelector("span").textContent = chosen ? gradeWords(scale.grade(grade), scale.points, pointName) : _("No grade chosen yet");
   const mark = by("adjudicate-mark");
   if (by("adjudicate-said")?.dataset.kind === "missing") say("", "note");
   mark.hidden = !chosen;
@@ -110,7 +111,7 @@ const look = async () => {
   const parts = [...queue.querySelectorAll("[data-count]")];
   if (parts.every(({ dataset }) => body[dataset.part] === Number(dataset.count))) { tellNews(""); return; }
   const [open, decided] = [body.open, body.decided].map((count) => String(count).replace(/\B(?=(\d{3})+$)/g, "\u202f"));
-  tellNews(`Now ${open} open, ${decided} decided.`);
+  tellNews(_("Now {open} open, {decided} decided.", { open, decided }));
 };
 setInterval(look, BETWEEN_LOOKS);
 
@@ -133,7 +134,7 @@ const ask = (what, more = {}) => {
   waiting = setTimeout(() => {
     later = null;
     rest();
-    say("The server did not answer, so this may not have been saved: check the connection and try again. What you chose and wrote is kept.", "problem");
+    say(_("The server did not answer, so this may not have been saved: check the connection and try again. What you chose and wrote is kept."), "problem");
   }, PATIENCE);
   if (form()) paint();
   document.querySelector("#adjudicate-said").dispatchEvent(new CustomEvent("adjudicate", { bubbles: true, detail: asked }));
@@ -164,7 +165,7 @@ const decision = () => {
 const saveByKey = () => {
   const missing = grade === null ? "grade" : !cause() ? "cause" : "";
   if (!missing) { ask("save", decision()); return; }
-  say(`Choose a ${missing} first.`, "missing");
+  say(missing === "grade" ? _("Choose a grade first.") : _("Choose a cause first."), "missing");
   const first = missing === "grade" ? "#adjudicate-scale [tabindex='0']" : "input[name=adjudicate-cause]";
   form().querySelector(first).focus();
 };

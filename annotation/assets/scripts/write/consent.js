@@ -1,4 +1,5 @@
 // The text to agree to before the next item. Until then nothing is written, and what was typed stays in its field.
+import { _ } from "../../kpdemo/language.js";
 import { agree, showConsent, warn } from "../consent.js";
 import { signInAgain } from "../page.js";
 
@@ -27,7 +28,7 @@ export const agreeTo = async (root, ask, look, land) => {
   if (status === 200 || status === 428) await look();
   if (status === 200 && asked?.sha256 === sha256) warn(sectionOf(root));
   if (asked) return;
-  sayIn(root)("You can go on.");
+  sayIn(root)(_("You can go on."));
   land();
   const work = later;
   later = null;

@@ -1,4 +1,5 @@
 // The writing page: one item at a time; what is typed is saved on the server half a second later.
+import { _, speak } from "../../kpdemo/language.js";
 import { signInAgain } from "../page.js";
 import { ask as askServer, Stopwatch, watchWidths } from "../parts.js";
 import { afterConsent, agreeTo, isConsentAsked, isHeld, takeConsent } from "./consent.js";
@@ -63,7 +64,7 @@ const openTask = (next) => {
   const unsaved = copies.take();
   if (next?.id !== task?.id) find("#write-blank-note").value = copies.reasonFor(next?.id);
   for (const copy of unsaved.filter(({ id, text }) => id !== next?.id && text.trim())) {
-    notify(root, "This text was not saved, and its item is no longer open here:", copy.text);
+    notify(root, _("This text was not saved, and its item is no longer open here:"), copy.text);
   }
   task = next;
   isDirty = false;
@@ -79,7 +80,7 @@ const openTask = (next) => {
     if (copy.version === version && !isDirty) {
       field.value = copy.text;
       changed();
-    } else notify(root, "This text was not saved, and another one has replaced it:", copy.text);
+    } else notify(root, _("This text was not saved, and another one has replaced it:"), copy.text);
   }
   savedAt = null;
   show();
@@ -91,7 +92,7 @@ const changed = () => {
   keepCopy();
   show();
   clearTimeout(timer);
-  if (isLong()) check = { words: 0, sentences: 0, problem: `The text has ${field.value.length} characters: shorten it to ${root.dataset.longest}.`, warnings: [] };
+  if (isLong()) check = { words: 0, sentences: 0, problem: _("The text has {length} characters: shorten it to {most}.", { length: field.value.length, most: root.dataset.longest }), warnings: [] };
   else timer = setTimeout(save, PAUSE);
   show();
 };
@@ -165,7 +166,7 @@ const refused = async (status, body) => {
     show();
     return false;
   }
-  notify(root, body.error ?? `The server answered ${status}: tell your administrator.`, mine);
+  notify(root, body.error ?? _("The server answered {status}: tell your administrator.", { status }), mine);
   isDirty = false;
   dropCopy();
   await look();
@@ -228,7 +229,7 @@ const look = async () => {
   const { status, body } = await ask("GET", `projects/${root.dataset.project}/writing`);
   if (status === 200) receive(body);
   else if (status === 401) signInAgain();
-  else if (!task) find("#write-message").textContent = body.error ?? "No connection: this page tries again every 20 seconds.";
+  else if (!task) find("#write-message").textContent = body.error ?? _("No connection: this page tries again every 20 seconds.");
 };
 
 const loadRecent = async () => {
@@ -244,7 +245,7 @@ const openSentBack = async (id) => {
     root.scrollIntoView({ block: "start" });
     field.focus({ preventScroll: true });
   } else if (status === 401) signInAgain();
-  else notify(root, body.error ?? "There is no connection: press again in a moment.");
+  else notify(root, body.error ?? _("There is no connection: press again in a moment."));
 };
 
 document.addEventListener("click", (event) => {
@@ -283,6 +284,7 @@ const start = () => {
   const form = document.getElementById("write-form");
   if (!form || form === root) return;
   root = form;
+  speak(root.lang, JSON.parse(root.dataset.messages));
   watchWidths(root);
   copies?.leave();
   copies = new Copies(root.dataset.storage);
