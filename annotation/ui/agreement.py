@@ -350,12 +350,12 @@ def figures_html(report: AgreementReport, project_id: int) -> str:
         f' <a href="/annotate/adjudicate?project={project_id}">Adjudicate</a>' if whole.to_adjudicate else ""
     )
     flagged = (
-        '<div class="figure" id="agreement-flagged"><h3>Pairs flagged</h3>'
+        '<div class="figure" id="agreement-flagged"><h2>Pairs flagged</h2>'
         f'<p class="figure-value">{group_digits(whole.flagged)}</p>'
         f"<p>{escape(share.strip())}: {rule_text(report.threshold)}</p>"
         f"<p>{escape(decided)}{link}</p></div>"
         if whole.pairs
-        else '<div class="figure" id="agreement-flagged"><h3>Pairs flagged</h3>'
+        else '<div class="figure" id="agreement-flagged"><h2>Pairs flagged</h2>'
         '<p class="figure-value">0</p><p>There are no pairs yet.</p></div>'
     )
     return (
@@ -377,7 +377,7 @@ def _conspicuous_html(report: AgreementReport) -> str:
 
 
 def _alpha_figure(title: str, elem_id: str, alpha: Alpha) -> str:
-    head = f'<div class="figure" id="{elem_id}"><h3>{title}</h3>'
+    head = f'<div class="figure" id="{elem_id}"><h2>{title}</h2>'
     if alpha.value is None:
         return f'{head}<p class="figure-value figure-word">{UNDEFINED}</p><p>{escape(alpha.reason)}</p></div>'
     interval = interval_text(alpha)

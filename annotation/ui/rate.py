@@ -344,7 +344,7 @@ def guidelines_html(project: Project, name: str = "rate-guidelines", *, may_open
     examples = "".join(examples_html(comparison_type(name)) for name in settings.types if has_examples)
     is_open = " open" if written and may_open else ""
     return (
-        f'<details id="{name}"{is_open}><summary>{title}</summary>'
+        f'<details id="{name}"{is_open}><summary><h2>{title}</h2></summary>'
         f'<div class="rate-guidelines">{written}{scale}{examples}</div></details>'
     )
 

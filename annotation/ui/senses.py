@@ -52,7 +52,7 @@ from annotation.ui.widgets import Answer, Parts, ScriptEvent, answer_problems, e
 from annotation.ui.wording import blank_html, meaning_html
 from annotation.web.routes import LONGEST_SECONDS
 from annotation.wording import quote_value, whole_in
-from kpdemo.ui.html import count_noun, escape, group_digits
+from kpdemo.ui.html import count_noun, escape, group_digits, inline_html
 from kpdemo.ui.widgets import QUIETLY, empty_html
 
 if TYPE_CHECKING:
@@ -129,8 +129,8 @@ def _undescribed_html(count: int) -> str:
 def without_wordnet_html(problem: str) -> str:
     """How to get WordNet; everything else works without it."""
     return (
-        f"{empty_html(problem)}<p>Then open this page again. Until then senses can be imported as keys or as "
-        "definitions in words, and everything else works.</p>"
+        f'<p class="empty">{inline_html(problem)}</p><p>Then open this page again. Until then senses can be '
+        "imported as keys or as definitions in words, and everything else works.</p>"
     )
 
 

@@ -242,7 +242,7 @@ def _guidelines_html(project: Project) -> str:
     scale = scale_html(settings)
     return (
         '<details id="write-guidelines"><summary>'
-        f"{_('Guidelines and the whole scale')}</summary>"
+        f"<h2>{_('Guidelines and the whole scale')}</h2></summary>"
         f'<div class="rate-guidelines">{written}{scale}</div></details>'
     )
 
@@ -543,7 +543,7 @@ def _items_html(text: WaitingText) -> str:
     if not right.is_plain:  # else it stands in the field below
         sides.append((smaller, right))
     return "".join(
-        f'<h3>{escape(name)}</h3><div class="rate-text" dir="auto" tabindex="0" role="group"'
+        f'<h2>{escape(name)}</h2><div class="rate-text" dir="auto" tabindex="0" role="group"'
         f' aria-label="{escape(name)}">{escape(shown.text)}{meaning_html(shown)}</div>'
         for name, shown in sides
     )
