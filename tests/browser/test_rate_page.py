@@ -534,7 +534,7 @@ def test_training_goes_on_in_a_tab_whose_answer_another_one_sent(open_desk):
     ]
     desk.site.services.known_pairs.import_training(desk.project.id, known)
     first = desk.open()
-    begin_training(first)
+    expect(first.locator("#rate-right")).to_have_text("a sleeping cat")
     first.evaluate(ASLEEP)
     first.route("**/annotate/api/**", lambda route: route.abort())
     press(first, "1", "Enter")
