@@ -674,14 +674,13 @@ NO_PAIRS = mark("No pairs yet. Agreement by type and genre appears here with the
 
 
 def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[str, str]:
-    """What stands in the page's HTML, but for the status and the plan."""
+    """What stands in the page's HTML, but for the status, the plan and the files."""
     types, genres = type_parts(report), genre_parts(report)
     by_type, by_genre = types_table(report), genres_table(report)
     has_grades = report.whole.ratings > 0
     nobody = empty_html(_("Nobody has graded yet. The raters' figures appear with the first grades."))
     alone = empty_html(_("No two raters have graded the same pair yet."))
     return {
-        "save": save_all_html(report, project_id),
         "figures": figures_html(report, project_id),
         "enough": enough_html(report, project_id, leads=leads),
         "meaning": meaning_html(report),
@@ -747,7 +746,7 @@ class AgreementHandlers:
     def look(self, request: gr.Request, version: str, width: object) -> dict[str, Any]:
         """The same, but only if something happened since, and if that costs little of the server's time."""
         try:
-            project_id, *_ = require_leader(request, self.accounts)
+            project_id, *_others = require_leader(request, self.accounts)
             if self.agreement.version(project_id) == version:
                 return {}
             if not self.agreement.may_renew(project_id):
@@ -759,7 +758,7 @@ class AgreementHandlers:
     def plan(self, width: object, request: gr.Request) -> str:
         """How many more pairs make the interval of α so narrow."""
         with shown_to_user(AccessError):
-            project_id, *_ = require_leader(request, self.accounts)
+            project_id, *_others = require_leader(request, self.accounts)
             return self._plan(project_id, width)
 
     def _plan(self, project_id: int, width: object, report: AgreementReport | None = None) -> str:
@@ -779,11 +778,13 @@ class AgreementHandlers:
         project_id, user, named = require_leader(request, self.accounts)
         version = self.agreement.version(project_id)
         report = self.agreement.report(project_id, named=named, viewer=user.id)
+        saved = save_all_html(report, project_id)
         if not named:
             report = replace(report, rater_names=tuple(map(number_text, report.rater_names)))
         counted = _("Counted {time}.", time=time_html(self.clock()))
         shown: dict[str, Any] = {
             **texts_of(report, project_id, leads=named),
+            "save": saved,
             "status": f"<p>{counted} {will_appear(report)}</p>",
             "plan": self._plan(project_id, width, report),
             "version": "" if report.unnumbered else version,  # the numbers come with the next look

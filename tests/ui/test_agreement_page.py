@@ -220,7 +220,7 @@ def test_the_page_is_in_the_reader_s_language_and_its_files_stay_in_english(hand
     assert "Nur Projektleitung und Adjudikation" in reason
     told = [re.sub(r"<[^>]*>", "\n", text) for text in german.values() if isinstance(text, str)]
     left = re.findall(r"[^\n]*\b(?:the|of|pairs|grades|raters|with|none)\b[^\n]*", "\n".join(told))
-    assert [line for line in left if "python -m annotation" not in line] == []
+    assert [line for line in left if not re.search("python -m annotation|old harbour", line)] == []
 
 
 def test_without_pairs_there_is_no_table_to_save(sqlite_database):
