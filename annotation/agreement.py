@@ -24,7 +24,7 @@ import krippendorff
 import numpy as np
 import numpy.typing as npt
 
-from kpdemo.text import number_of
+from annotation.translation import Sentence, _, mark, ngettext, tell
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -93,26 +93,30 @@ class Sums:
 class Among:
     """A subset of the ratings, by the words for when they are too few or all the same."""
 
-    none: str
-    one: str
-    ratings: str
+    none: Sentence
+    one: Sentence
+    ratings: Sentence
 
 
-ALL = Among("No pair has two ratings yet.", "Only one pair has two ratings; it takes two.", "ratings")
+ALL = Among(
+    Sentence(mark("No pair has two ratings yet.")),
+    Sentence(mark("Only one pair has two ratings; it takes two.")),
+    Sentence(mark("ratings")),
+)
 UNADJUDICATED = Among(
-    "Every pair with two ratings is flagged or decided.",
-    "Only one pair with two ratings is neither flagged nor decided; it takes two.",
-    "ratings of pairs that are neither flagged nor decided",
+    Sentence(mark("Every pair with two ratings is flagged or decided.")),
+    Sentence(mark("Only one pair with two ratings is neither flagged nor decided; it takes two.")),
+    Sentence(mark("ratings of pairs that are neither flagged nor decided")),
 )
 OF_TWO_RATERS = Among(
-    "No pair has ratings of both.",
-    "Only one pair has ratings of both; it takes two.",
-    "ratings of the pairs that both rated",
+    Sentence(mark("No pair has ratings of both.")),
+    Sentence(mark("Only one pair has ratings of both; it takes two.")),
+    Sentence(mark("ratings of the pairs that both rated")),
 )
 WITHOUT_A_RATER = Among(
-    "Without this rater no pair has two ratings.",
-    "Without this rater only one pair has two ratings; it takes two.",
-    "ratings that remain without this rater",
+    Sentence(mark("Without this rater no pair has two ratings.")),
+    Sentence(mark("Without this rater only one pair has two ratings; it takes two.")),
+    Sentence(mark("ratings that remain without this rater")),
 )
 
 
@@ -123,9 +127,11 @@ def why_undefined(comparable: Grades, among: Among = ALL) -> str:
         return among.none if pairs == 0 else among.one
     low, high = comparable.values.min(), comparable.values.max()
     if low == high:
-        return (
-            f"All {len(comparable)} {among.ratings} are {low:g}: agreement cannot be told from one grade "
-            "alone."
+        return Sentence(
+            mark("All {count} {ratings} are {grade}: agreement cannot be told from one grade alone."),
+            count=len(comparable),
+            ratings=among.ratings,
+            grade=f"{low:g}",
         )
     return ""
 
@@ -242,7 +248,7 @@ def places_of_two(pairs: Integers) -> tuple[Integers, Integers]:
 
 
 CONFIDENCE = 0.95
-NO_RESAMPLES = "No resamples were asked for."
+NO_RESAMPLES = Sentence(mark("No resamples were asked for."))
 DEFAULT_RESAMPLES = 1000
 DEFAULT_SEED = 2014
 UNDEFINED_SHARE = 0.05
@@ -284,9 +290,12 @@ class Alpha:
     def remark(self) -> str:
         """Why there is no interval, or which resamples it leaves out; else empty."""
         if self.interval_reason or not self.undefined_resamples:
-            return self.interval_reason
-        them = "resample that has" if self.undefined_resamples == 1 else "resamples that have"
-        return f"The interval leaves out {self.undefined_resamples} {them} one grade only."
+            return tell(self.interval_reason)
+        return ngettext(
+            "The interval leaves out {count} resample that has one grade only.",
+            "The interval leaves out {count} resamples that have one grade only.",
+            self.undefined_resamples,
+        )
 
 
 def measure(
@@ -319,8 +328,10 @@ def measure(
     if not resamples:
         interval_reason = NO_RESAMPLES
     elif interval is None:
-        interval_reason = (
-            f"{left_out:,} of {resamples:,} resamples drew one grade only: too few for an interval."
+        interval_reason = Sentence(
+            mark("{count} of {resamples} resamples drew one grade only: too few for an interval."),
+            count=f"{left_out:,}",
+            resamples=f"{resamples:,}",
         )
     nominal, ordinal = alphas_of_categories(comparable) if categories else (None, None)
     return Alpha(
@@ -427,7 +438,6 @@ def run_starts(columns: Floats | Integers) -> Integers:
 
 ENOUGH_PAIRS = 50
 """With fewer, a bootstrap interval is often too narrow, and its width too uncertain to plan with."""
-_NARROW = "the interval is often narrower than it should be"
 
 
 class PartSize(NamedTuple):
@@ -439,22 +449,32 @@ class PartSize(NamedTuple):
 
 
 def too_few_text(pairs: int) -> str:
-    return (
-        f"Too few pairs to tell: {number_of(pairs, 'pair')} with two grades or more, and with fewer than "
-        f"{ENOUGH_PAIRS} {_NARROW}."
+    return ngettext(
+        "Too few pairs to tell: {count} pair with two grades or more, and with fewer than {enough} the "
+        "interval is often narrower than it should be.",
+        "Too few pairs to tell: {count} pairs with two grades or more, and with fewer than {enough} the "
+        "interval is often narrower than it should be.",
+        pairs,
+        count=f"{pairs:,}",
+        enough=ENOUGH_PAIRS,
     )
 
 
 def few_parts_text(parts: Sequence[PartSize]) -> str:
     """Which parts have too few pairs to trust their intervals; empty where none has."""
     few = [
-        part.name if _is_few(part.all) else f"{part.name} (unadjudicated)"
+        part.name if _is_few(part.all) else _("{name} (unadjudicated)", name=part.name)
         for part in parts
         if _is_few(part.all) or _is_few(part.unadjudicated)
     ]
     if not few:
         return ""
-    return f"Fewer than {ENOUGH_PAIRS} pairs with two grades, so that {_NARROW}: {', '.join(few)}."
+    return _(
+        "Fewer than {enough} pairs with two grades, so that the interval is often narrower than it should "
+        "be: {names}.",
+        enough=ENOUGH_PAIRS,
+        names=", ".join(few),
+    )
 
 
 def few_pairs_text(whole: PartSize, parts: Sequence[PartSize]) -> str:

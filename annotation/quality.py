@@ -10,6 +10,7 @@ from typing import Any
 
 from annotation.errors import SettingsError
 from annotation.scale import CLSS, Scale
+from annotation.translation import _
 
 LONGEST_INTERVAL = 1000
 MOST_TRAINING_PAIRS = 500
@@ -159,8 +160,17 @@ class ExcludedGrades:
 
 def describe_excluded(many: Sequence[ExcludedGrades]) -> str:
     """Whose grades count nowhere, how many, since when and why; empty without any."""
-    listed = "; ".join(f"{each.grades:,} of {each.rater} ({each.at[:10]}: {each.reason})" for each in many)
-    return f"Grades that were set aside and count nowhere: {listed}." if many else ""
+    listed = "; ".join(
+        _(
+            "{count} of {rater} ({day}: {reason})",
+            count=f"{each.grades:,}",
+            rater=each.rater,
+            day=each.at[:10],
+            reason=each.reason,
+        )
+        for each in many
+    )
+    return _("Grades that were set aside and count nowhere: {listed}.", listed=listed) if many else ""
 
 
 MOST_REPEATS = 50

@@ -23,6 +23,7 @@ from annotation.agreement import (
     batch_sizes,
     percentile_interval,
 )
+from annotation.translation import Sentence, mark
 from kpdemo.text import number_of
 
 FEWEST_PAIRS = 3
@@ -73,7 +74,12 @@ def single_value_text(pairs: int, named: Mapping[str, Floats]) -> str:
     """Which of these values (N,) are all the same, in a sentence; empty when none are."""
     for name, values in named.items():
         if values.min() == values.max():
-            return f"All {pairs:,} {name} are {values[0]:g}: one value correlates with nothing."
+            return Sentence(
+                mark("All {count} {values} are {value}: one value correlates with nothing."),
+                count=f"{pairs:,}",
+                values=name,
+                value=f"{values[0]:g}",
+            )
     return ""
 
 

@@ -7,6 +7,7 @@ The rating form carries the catalogue of what raters meet along; what only other
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from kpdemo.translation import Catalogues
@@ -19,3 +20,31 @@ ngettext = CATALOGUES.ngettext
 def mark(message: str) -> str:
     """The message as it is, marked to be translated where it is shown."""
     return message
+
+
+class Sentence(str):
+    """An English text that is kept with figures for readers of any language; `tell` says it in theirs.
+
+    Args:
+        message: marked, with {placeholders} for the values; those that are sentences are translated too.
+    """
+
+    message: str
+    values: Mapping[str, object]
+
+    def __new__(cls, message: str, /, **values: object) -> Sentence:
+        self = super().__new__(cls, message.format(**values) if values else message)
+        self.message, self.values = message, values
+        return self
+
+
+def tell(text: str) -> str:
+    """A kept sentence in the language of the answer; any other text as it is.
+
+    >>> tell(Sentence("All {count} are {value}.", count=3, value="2")), tell("Ana")
+    ('All 3 are 2.', 'Ana')
+    """
+    if not isinstance(text, Sentence):
+        return text
+    values = {name: tell(each) if isinstance(each, str) else each for name, each in text.values.items()}
+    return _(text.message, **values)

@@ -92,11 +92,35 @@ PROJECT = Domain(
     (
         *(
             f"annotation/ui/{name}.py"
-            for name in ("adjudicate", "pages", "pairs", "projects", "wording", "writing", "widgets")
+            for name in (
+                "adjudicate",
+                "agreement",
+                "figures",
+                "pages",
+                "pairs",
+                "projects",
+                "wording",
+                "writing",
+                "widgets",
+            )
         ),
         *(
             f"annotation/{name}.py"
-            for name in ("adjudication", "authoring", "changes", "comparison", "projects", "scale")
+            for name in (
+                "adjudication",
+                "agreement",
+                "authoring",
+                "changes",
+                "comparison",
+                "projects",
+                "quality",
+                "scale",
+            )
+        ),
+        "annotation/scoring.py",
+        *(
+            f"annotation/reliability/{name}.py"
+            for name in ("planning", "raters", "repeats", "report", "upper_bound")
         ),
         *(f"annotation/services/{name}.py" for name in ("project_rows",)),
         *(

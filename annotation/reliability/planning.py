@@ -35,7 +35,7 @@ from annotation.agreement import (
     why_undefined,
 )
 from annotation.errors import SettingsError
-from kpdemo.text import number_of
+from annotation.translation import Sentence, _, mark, ngettext, tell
 
 DEFAULT_WIDTH = 0.05
 NARROWEST, WIDEST = 0.001, 2.0
@@ -43,12 +43,17 @@ SIZES = (0.5, 1.0, 2.0, 4.0)
 """Of the resamples, as multiples of the pairs so far."""
 REPEATS = 400
 """Bootstrap samples for the spread of c."""
-_NEVER_DIFFERED = (
-    "No two raters have differed yet, so the interval has no width, and its later width cannot be estimated."
+_NEVER_DIFFERED = Sentence(
+    mark(
+        "No two raters have differed yet, so the interval has no width, and its later width cannot be "
+        "estimated."
+    )
 )
-_ONE_GRADE = (
-    "Nearly all ratings are the same grade, so many resamples have only one grade: rate pairs of other "
-    "grades first."
+_ONE_GRADE = Sentence(
+    mark(
+        "Nearly all ratings are the same grade, so many resamples have only one grade: rate pairs of other "
+        "grades first."
+    )
 )
 
 
@@ -152,21 +157,56 @@ def plan_sentences(plan: Plan, waiting: int) -> list[str]:
         waiting: pairs of the project that have fewer than two ratings.
     """
     if plan.reason or plan.width is None or plan.more_pairs is None or plan.ratings_per_pair is None:
-        return [plan.reason]
+        return [tell(plan.reason)]
     if not plan.more_pairs:
-        return [f"The interval is {plan.width:.3f} wide: narrow enough (at most {plan.target:g})."]
-    those = number_of(waiting, "pair") if waiting else "No pair"
-    lacking = f"{those} of the project {'lack' if waiting > 1 else 'lacks'}"
-    enough = "" if plan.more_pairs <= waiting else ", so that more would have to be imported"
+        return [
+            _(
+                "The interval is {width} wide: narrow enough (at most {most}).",
+                width=f"{plan.width:.3f}",
+                most=f"{plan.target:g}",
+            )
+        ]
+    usual = _("In 19 of 20 cases it takes {low} to {high} more.", low=f"{plan.low:,}", high=f"{plan.high:,}")
     return [
-        f"About {number_of(plan.more_pairs, 'more pair')}, graded as those so far "
-        f"({plan.ratings_per_pair:.1f} grades a pair on average), would bring the interval "
-        f"from {plan.width:.3f} to {plan.target:g}.",
-        f"In 19 of 20 cases it takes {plan.low:,} to {plan.high:,} more. {lacking} two grades{enough}.",
-        "This estimate assumes that new pairs are like the old ones, and that the width shrinks with the "
-        f"square root of their number, which resamples of {plan.steps[0].pairs:,} to "
-        f"{plan.steps[-1].pairs:,} pairs confirm (power {plan.exponent:.2f}; that of the root is -0.50).",
+        ngettext(
+            "About {count} more pair, graded as those so far ({grades} grades a pair on average), would "
+            "bring the interval from {width} to {wished}.",
+            "About {count} more pairs, graded as those so far ({grades} grades a pair on average), would "
+            "bring the interval from {width} to {wished}.",
+            plan.more_pairs,
+            count=f"{plan.more_pairs:,}",
+            grades=f"{plan.ratings_per_pair:.1f}",
+            width=f"{plan.width:.3f}",
+            wished=f"{plan.target:g}",
+        ),
+        f"{usual} {_lacking_text(waiting, is_enough=plan.more_pairs <= waiting)}",
+        _(
+            "This estimate assumes that new pairs are like the old ones, and that the width shrinks with the "
+            "square root of their number, which resamples of {fewest} to {most} pairs confirm (power "
+            "{power}; that of the root is -0.50).",
+            fewest=f"{plan.steps[0].pairs:,}",
+            most=f"{plan.steps[-1].pairs:,}",
+            power=f"{plan.exponent:.2f}",
+        ),
     ]
+
+
+def _lacking_text(waiting: int, *, is_enough: bool) -> str:
+    if not waiting:
+        return _("No pair of the project lacks two grades, so that more would have to be imported.")
+    if is_enough:
+        return ngettext(
+            "{count} pair of the project lacks two grades.",
+            "{count} pairs of the project lack two grades.",
+            waiting,
+            count=f"{waiting:,}",
+        )
+    return ngettext(
+        "{count} pair of the project lacks two grades, so that more would have to be imported.",
+        "{count} pairs of the project lack two grades, so that more would have to be imported.",
+        waiting,
+        count=f"{waiting:,}",
+    )
 
 
 def check_width(target: float) -> None:
@@ -176,8 +216,12 @@ def check_width(target: float) -> None:
     """
     if not NARROWEST <= target <= WIDEST:
         raise SettingsError(
-            f"The width of an interval is {NARROWEST:g} to {WIDEST:g}, not {target:g}: choose one such as "
-            "0.05."
+            _(
+                "The width of an interval is {least} to {most}, not {width}: choose one such as 0.05.",
+                least=f"{NARROWEST:g}",
+                most=f"{WIDEST:g}",
+                width=f"{target:g}",
+            )
         )
 
 
@@ -194,9 +238,13 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
 def _too_few(pairs: int) -> str:
     if pairs >= ENOUGH_PAIRS:
         return ""
-    return (
-        f"{pairs} pairs have two ratings, and with fewer than {ENOUGH_PAIRS} the width is too uncertain to "
-        "plan with: rate some more first."
+    return Sentence(
+        mark(
+            "{count} pairs have two ratings, and with fewer than {enough} the width is too uncertain to plan "
+            "with: rate some more first."
+        ),
+        count=pairs,
+        enough=ENOUGH_PAIRS,
     )
 
 

@@ -34,6 +34,7 @@ from annotation.agreement import (
     run_starts,
 )
 from annotation.scale import CLSS, Scale
+from annotation.translation import _
 from annotation.wording import name_order
 
 _ROUNDING = 1e-9
@@ -196,23 +197,35 @@ def conspicuous_raters(raters: Sequence[RaterFigures], names: Sequence[str]) -> 
     Speed and distance take three raters: of two who differ, nobody can tell which one is off.
     """
     ordered = sorted(raters, key=lambda row: name_order(names[row.rater]))
-    return [(row.rater, f"{names[row.rater]} {said}.") for row in ordered for said in _remarks(row, raters)]
+    return [(row.rater, said) for row in ordered for said in _remarks(row, raters, names[row.rater])]
 
 
-def _remarks(row: RaterFigures, raters: Sequence[RaterFigures]) -> Iterator[str]:
+def _remarks(row: RaterFigures, raters: Sequence[RaterFigures], name: str) -> Iterator[str]:
     if row.ratings >= FEWEST_GRADES and row.spread == 0:
-        yield f"gave the same grade, {row.mean:g}, to all {row.ratings:,} pairs"
+        yield _(
+            "{name} gave the same grade, {grade}, to all {count} pairs.",
+            name=name,
+            grade=f"{row.mean:g}",
+            count=f"{row.ratings:,}",
+        )
     own = _comparable_seconds(row)
     all_others = [_comparable_seconds(other) for other in raters if other is not row]
     others = [seconds for seconds in all_others if seconds is not None]
     if own is not None and len(others) >= 2:
         usual = statistics.median(others)
         if own * FASTER <= usual:
-            yield f"takes {own:.1f} s for a pair (median), the others {usual:.1f} s"
+            yield _(
+                "{name} takes {seconds} s for a pair (median), the others {usual} s.",
+                name=name,
+                seconds=f"{own:.1f}",
+                usual=f"{usual:.1f}",
+            )
     compared = sum(other.shared >= FEWEST_GRADES for other in raters)
     if row.shared >= FEWEST_GRADES and compared > 2 and row.bias is not None and abs(row.bias) >= FARTHER:
-        side = "above" if row.bias > 0 else "below"
-        yield f"grades {abs(row.bias):.2f} {side} the others on average"
+        points = f"{abs(row.bias):.2f}"
+        higher = _("{name} grades {points} above the others on average.", name=name, points=points)
+        lower = _("{name} grades {points} below the others on average.", name=name, points=points)
+        yield higher if row.bias > 0 else lower
 
 
 def _comparable_seconds(row: RaterFigures) -> float | None:

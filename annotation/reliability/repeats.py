@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from annotation.agreement import Alpha, Among, Grades, measure
+from annotation.translation import Sentence, mark
 
 AGAIN = Among(
-    "No pair was graded twice by the same rater yet.",
-    "Only one pair was graded twice by the same rater; it takes two.",
-    "grades of the pairs that were graded twice",
+    Sentence(mark("No pair was graded twice by the same rater yet.")),
+    Sentence(mark("Only one pair was graded twice by the same rater; it takes two.")),
+    Sentence(mark("grades of the pairs that were graded twice")),
 )
 
 

@@ -48,6 +48,7 @@ from annotation.reliability.repeats import SelfAgreement, self_agreement_json
 from annotation.reliability.upper_bound import AgainstOthers, UpperBound, upper_bound
 from annotation.scale import CLSS, Scale
 from annotation.scoring import Estimate
+from annotation.translation import _
 from annotation.types import ProjectSettings, RatedPair
 from kpdemo.io.latex import Cell, latex_table
 
@@ -199,8 +200,15 @@ class Part:
         where there is and was nothing to decide."""
         if not self.flagged and not self.decided:
             return ""
-        calm = f" ({self.decided_unflagged:,} no longer flagged)" if self.decided_unflagged else ""
-        return f"{self.decided:,} decided{calm}, {self.to_adjudicate:,} to adjudicate"
+        decided, waiting = f"{self.decided:,}", f"{self.to_adjudicate:,}"
+        if not self.decided_unflagged:
+            return _("{decided} decided, {waiting} to adjudicate", decided=decided, waiting=waiting)
+        return _(
+            "{decided} decided ({calm} no longer flagged), {waiting} to adjudicate",
+            decided=decided,
+            calm=f"{self.decided_unflagged:,}",
+            waiting=waiting,
+        )
 
     def size(self, name: str) -> PartSize:
         """The pairs behind its intervals, for the warning that they are too few."""

@@ -35,7 +35,7 @@ from annotation.agreement import (
     run_starts,
 )
 from annotation.scoring import FEWEST_PAIRS, Estimate, correlations, estimate, single_value_text
-from kpdemo.text import number_of
+from annotation.translation import Sentence, _, mark, ngettext
 
 _CELLS_AT_ONCE = 2_000_000
 
@@ -76,7 +76,9 @@ def mean_of_text(raters: int) -> str:
     >>> mean_of_text(3), mean_of_text(1), mean_of_text(0)
     ('mean of 3 raters', 'mean of 1 rater', 'mean of the raters')
     """
-    return f"mean of {number_of(raters, 'rater')}" if raters else "mean of the raters"
+    if not raters:
+        return _("mean of the raters")
+    return ngettext("mean of {count} rater", "mean of {count} raters", raters, count=f"{raters:,}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,7 +181,7 @@ def upper_bound(type: str, grades: Grades, *, resamples: int, seed: int) -> Uppe
     )
     if not found:
         told = max(((row.pairs, reasons[row.rater]) for row in rows), default=(0, ""))[1]
-        told = f"No rater has a correlation. {told}" if own else ALL.none
+        told = Sentence(mark("No rater has a correlation. {reason}"), reason=told) if own else ALL.none
         pearson, spearman = _no_estimates(told)
     return UpperBound(type, pearson, spearman, int(sizes.sum()), rows)
 
@@ -263,9 +265,14 @@ def _why_undefined(own: _Own, sizes: Integers) -> str:
     """Why a rater has no correlation, in words; empty where they have one."""
     pairs = int(sizes[own.classes].sum())
     if pairs < FEWEST_PAIRS:
-        told = "1 pair that others" if pairs == 1 else f"{pairs} pairs that others"
-        return f"{told} graded too: a correlation takes {FEWEST_PAIRS} or more."
-    return single_value_text(pairs, {"grades": own.grades, "means of the others": own.others})
+        one = mark("1 pair that others graded too: a correlation takes {fewest} or more.")
+        more = mark("{count} pairs that others graded too: a correlation takes {fewest} or more.")
+        return Sentence(one if pairs == 1 else more, count=pairs, fewest=FEWEST_PAIRS)
+    named: dict[str, Floats] = {
+        Sentence(mark("grades")): own.grades,
+        Sentence(mark("means of the others")): own.others,
+    }
+    return single_value_text(pairs, named)
 
 
 def _draws(sizes: Integers, resamples: int, seed: int) -> Iterator[Floats]:

@@ -26,6 +26,7 @@ from annotation.reliability.upper_bound import AgainstOthers, UpperBound, mean_o
 from annotation.services.accounts import AccountService
 from annotation.services.agreement import AgreementService
 from annotation.services.bundle import DamagedError, UnreachableError
+from annotation.translation import _, mark, ngettext, tell
 from annotation.types import Clock, utcnow
 from annotation.ui.figures import (
     CUSTOMARY_LINES,
@@ -37,6 +38,7 @@ from annotation.ui.figures import (
     alpha_chart,
     alpha_of,
     bias_chart,
+    bucket_text,
     drift_chart,
     file_name,
     grades_chart,
@@ -50,26 +52,43 @@ from annotation.ui.figures import (
     undefined_html,
 )
 from annotation.ui.widgets import Parts, decimal_field, decimal_of, require_leader
-from annotation.ui.wording import all_withdrawn_text, figure, held_back_text, regroup_numbers, time_html
+from annotation.ui.wording import (
+    all_withdrawn_text,
+    figure,
+    grades_text,
+    held_back_text,
+    pairs_text,
+    regroup_numbers,
+    time_html,
+)
 from annotation.wording import name_order
 from kpdemo.text import shorten
+from kpdemo.translation import ENGLISH, use_language
 from kpdemo.ui.charts import Chart, chart_buttons, show_chart
-from kpdemo.ui.html import count_noun, escape, group_digits
+from kpdemo.ui.html import escape, group_digits
 from kpdemo.ui.widgets import QUIETLY, empty_html, note_html, section_heading, shown_to_user, unseen_box
 
 
-def parts_table(name: str, heading: str, parts: Sequence[tuple[str, Part]]) -> Table:
+def types_table(report: AgreementReport) -> Table:
+    return _parts_table("types", _("Type"), _("Agreement by type"), type_parts(report))
+
+
+def genres_table(report: AgreementReport) -> Table:
+    return _parts_table("genres", _("Genre"), _("Agreement by genre"), genre_parts(report))
+
+
+def _parts_table(name: str, heading: str, caption: str, parts: Sequence[tuple[str, Part]]) -> Table:
     """α of types or genres, and how far they are."""
     columns = (
         Column(heading, text=True),
-        Column("α of all pairs"),
-        Column("α of unadjudicated pairs"),
-        Column("α ordinal", 3),
-        Column("α nominal", 3),
-        Column("Pairs"),
-        Column("Done"),
-        Column("Grades"),
-        Column("Flagged"),
+        Column(_("α of all pairs")),
+        Column(_("α of unadjudicated pairs")),
+        Column(_("α ordinal"), 3),
+        Column(_("α nominal"), 3),
+        Column(_("Pairs")),
+        Column(_("Done")),
+        Column(_("Grades")),
+        Column(_("Flagged")),
     )
     rows = tuple(
         (
@@ -85,7 +104,7 @@ def parts_table(name: str, heading: str, parts: Sequence[tuple[str, Part]]) -> T
         )
         for label, part in parts
     )
-    return Table(name, f"Agreement by {heading.lower()}", columns, rows)
+    return Table(name, caption, columns, rows)
 
 
 def type_parts(report: AgreementReport) -> list[tuple[str, Part]]:
@@ -94,22 +113,22 @@ def type_parts(report: AgreementReport) -> list[tuple[str, Part]]:
 
 
 def genre_parts(report: AgreementReport) -> list[tuple[str, Part]]:
-    return [(part.name or "no genre", part) for part in report.by_genre]
+    return [(part.name or _("no genre"), part) for part in report.by_genre]
 
 
 def grades_table(report: AgreementReport) -> Table:
     """What part of the grades of each type is in each bucket, as in the task paper's Figure 1."""
-    parts = [*((label, part) for label, part in type_parts(report)), ("all types", report.whole)]
+    parts = [*((label, part) for label, part in type_parts(report)), (_("all types"), report.whole)]
     rows = tuple(
         (label, *(shares(part.buckets) or (None,) * len(report.bucket_names)), part.ratings)
         for label, part in parts
     )
     columns = (
-        Column("Type", text=True),
-        *(Column(name, 1, percent=True) for name in report.bucket_names),
-        Column("Grades"),
+        Column(_("Type"), text=True),
+        *(Column(bucket_text(name), 1, percent=True) for name in report.bucket_names),
+        Column(_("Grades")),
     )
-    return Table("grades", "Share of the grades by type", columns, rows)
+    return Table("grades", _("Share of the grades by type"), columns, rows)
 
 
 def raters_table(report: AgreementReport) -> Table:
@@ -130,16 +149,16 @@ def raters_table(report: AgreementReport) -> Table:
         for row in figures
     )
     columns = (
-        Column("Rater", text=True),
-        Column("Grades"),
-        Column("Mean"),
-        Column("Spread (SD)"),
-        Column("Median seconds", 1),
-        Column("Above the others", signed=True),
-        Column("Shared pairs"),
-        Column("α without them"),
+        Column(_("Rater"), text=True),
+        Column(_("Grades")),
+        Column(_("Mean")),
+        Column(_("Spread (SD)")),
+        Column(_("Median seconds"), 1),
+        Column(_("Above the others"), signed=True),
+        Column(_("Shared pairs")),
+        Column(_("α without them")),
     )
-    return Table("raters", "The raters", columns, rows)
+    return Table("raters", _("The raters"), columns, rows)
 
 
 def drift_table(report: AgreementReport) -> Table:
@@ -153,28 +172,32 @@ def drift_table(report: AgreementReport) -> Table:
             drift.windows[0].mean,
             drift.windows[-1].mean,
             drift.change,
-            "yes" if drift.is_clear else "no" if drift.change is not None else "",
+            _("yes") if drift.is_clear else _("no") if drift.change is not None else "",
         )
         for drift in sorted(told, key=lambda drift: name_order(report.rater_names[drift.rater]))
     )
     columns = (
-        Column("Rater", text=True),
-        Column("Windows"),
-        Column("Grades compared"),
-        Column("First window", signed=True),
-        Column("Last window", signed=True),
-        Column("Change", signed=True),
-        Column("Clear", text=True),
+        Column(_("Rater"), text=True),
+        Column(_("Windows")),
+        Column(_("Grades compared")),
+        Column(_("First window"), signed=True),
+        Column(_("Last window"), signed=True),
+        Column(_("Change"), signed=True),
+        Column(_("Clear"), text=True),
     )
-    return Table("drift", "The raters over time", columns, rows)
+    return Table("drift", _("The raters over time"), columns, rows)
 
 
 def rater_pairs_table(report: AgreementReport) -> Table:
     rows = tuple(
         (pair_label(report, row.first, row.second), row.alpha, row.alpha.pairs) for row in report.rater_pairs
     )
-    columns = (Column("Two raters", text=True), Column("α of their common pairs"), Column("Common pairs"))
-    return Table("rater-pairs", "Each pair of raters", columns, rows)
+    columns = (
+        Column(_("Two raters"), text=True),
+        Column(_("α of their common pairs")),
+        Column(_("Common pairs")),
+    )
+    return Table("rater-pairs", _("Each pair of raters"), columns, rows)
 
 
 def bounds_table(report: AgreementReport) -> Table:
@@ -191,13 +214,13 @@ def bounds_table(report: AgreementReport) -> Table:
             for name, found in whose
         ]
     columns = (
-        Column("Type", text=True),
-        Column("Rater", text=True),
-        Column("Pearson"),
-        Column("Spearman"),
-        Column("Pairs"),
+        Column(_("Type"), text=True),
+        Column(_("Rater"), text=True),
+        Column(_("Pearson")),
+        Column(_("Spearman")),
+        Column(_("Pairs")),
     )
-    return Table("bound", "Each rater against the mean of the others", columns, tuple(rows))
+    return Table("bound", _("Each rater against the mean of the others"), columns, tuple(rows))
 
 
 def twice_table(report: AgreementReport) -> Table:
@@ -205,17 +228,17 @@ def twice_table(report: AgreementReport) -> Table:
     named = [(report.rater_names[each.rater or 0], each) for each in report.twice_by_rater]
     rows = [*sorted(named, key=lambda row: name_order(row[0]))]
     if report.twice is not None and report.twice.pairs:
-        rows.append(("all raters", report.twice))
+        rows.append((_("all raters"), report.twice))
     columns = (
-        Column("Rater", text=True),
-        Column("Pairs graded twice"),
-        Column("Mean difference"),
-        Column("Identical", 1, percent=True),
-        Column("α with themselves"),
+        Column(_("Rater"), text=True),
+        Column(_("Pairs graded twice")),
+        Column(_("Mean difference")),
+        Column(_("Identical"), 1, percent=True),
+        Column(_("α with themselves")),
     )
     return Table(
         "self-agreement",
-        "Raters and themselves",
+        _("Raters and themselves"),
         columns,
         tuple((name, each.pairs, each.difference, each.identical, each.alpha) for name, each in rows),
     )
@@ -224,6 +247,15 @@ def twice_table(report: AgreementReport) -> Table:
 def pair_label(report: AgreementReport, first: int, second: int) -> str:
     names = sorted((report.rater_names[first], report.rater_names[second]), key=name_order)
     return " – ".join(names)
+
+
+RATER, WITHOUT_NUMBER = mark("Rater {number}"), mark("Rater without number ({number})")
+
+
+def number_text(name: str) -> str:
+    """What stands for a rater who is not named, as gold sets have it."""
+    number = name.rpartition(" ")[2]
+    return _(WITHOUT_NUMBER if "(" in number else RATER, number=number.strip("()"))
 
 
 SHOWN_PAIRS = 5
@@ -243,33 +275,33 @@ def widest_table(report: AgreementReport, project_id: int) -> Table:
             pair.genre or "",
             shorten(pair.left, SHOWN_CHARACTERS),
             shorten(pair.right, SHOWN_CHARACTERS),
-            "decided" if pair.decided else "open" if report.flags(pair) else "",
+            _("decided") if pair.decided else _("open") if report.flags(pair) else "",
         )
         for pair in report.widest
     )
     columns = (
-        Column("Pair", text=True),
-        Column("Spread"),
-        Column("Lowest"),
-        Column("Highest"),
-        Column("Grades"),
-        Column("Type", text=True),
-        Column("Genre", text=True),
-        Column("Left item", text=True),
-        Column("Right item", text=True),
-        Column("Adjudication", text=True),
+        Column(_("Pair"), text=True),
+        Column(_("Spread")),
+        Column(_("Lowest")),
+        Column(_("Highest")),
+        Column(_("Grades")),
+        Column(_("Type"), text=True),
+        Column(_("Genre"), text=True),
+        Column(_("Left item"), text=True),
+        Column(_("Right item"), text=True),
+        Column(_("Adjudication"), text=True),
     )
     links = tuple(f"/annotate/adjudicate?project={project_id}&pair={pair.id}" for pair in report.widest)
-    return Table("widest-pairs", "The pairs whose grades are farthest apart", columns, rows, links)
+    return Table("widest-pairs", _("The pairs whose grades are farthest apart"), columns, rows, links)
 
 
 CHARTS = {
-    "where": "α of each comparison type and genre, with 95 % intervals",
-    "grades": "Share of the grades, by type",
-    "bias": "How far each rater grades above or below the others",
-    "drift": "How far each rater grades above or below the others over time, with 95 % intervals",
-    "without": "α without each rater, with 95 % intervals",
-    "together": "α of each pair of raters, with 95 % intervals",
+    "where": mark("α of each comparison type and genre, with 95 % intervals"),
+    "grades": mark("Share of the grades, by type"),
+    "bias": mark("How far each rater grades above or below the others"),
+    "drift": mark("How far each rater grades above or below the others over time, with 95 % intervals"),
+    "without": mark("α without each rater, with 95 % intervals"),
+    "together": mark("α of each pair of raters, with 95 % intervals"),
 }
 """Name and what each shows; their places in the page are `agreement-NAME-chart`."""
 
@@ -282,10 +314,10 @@ def charts_of(report: AgreementReport) -> dict[str, Chart | None]:
     whole = report.whole.all.value
     return {
         "where": alpha_chart(
-            [label for label, _ in parts],
+            [label for label, _part in parts],
             [
-                Series("all pairs", tuple(part.all for _, part in parts)),
-                Series("unadjudicated pairs", tuple(part.unadjudicated for _, part in parts)),
+                Series(_("all pairs"), tuple(part.all for _label, part in parts)),
+                Series(_("unadjudicated pairs"), tuple(part.unadjudicated for _label, part in parts)),
             ],
         ),
         "grades": grades_chart(
@@ -298,13 +330,13 @@ def charts_of(report: AgreementReport) -> dict[str, Chart | None]:
             [report.drifts[row.rater] for row in by_name],
         ),
         "without": alpha_chart(
-            [f"without {names[row.rater]}" for row in report.left_out],
-            [Series("without one rater", tuple(row.alpha for row in report.left_out))],
-            reference=None if whole is None else (f"with everybody {figure(whole)}", whole),
+            [_("without {name}", name=names[row.rater]) for row in report.left_out],
+            [Series(_("without one rater"), tuple(row.alpha for row in report.left_out))],
+            reference=None if whole is None else (_("with everybody {alpha}", alpha=figure(whole)), whole),
         ),
         "together": alpha_chart(
             [pair_label(report, row.first, row.second) for row in report.rater_pairs],
-            [Series("two raters", tuple(row.alpha for row in report.rater_pairs))],
+            [Series(_("two raters"), tuple(row.alpha for row in report.rater_pairs))],
         ),
     }
 
@@ -313,19 +345,20 @@ def save_buttons(name: str, is_shown: bool, project: str) -> str:
     """What saves a chart as a file; nothing where it is not shown."""
     if not is_shown:
         return ""
-    return chart_buttons(f"agreement-{name}-chart", CHARTS[name], file_name(project, name))
+    return chart_buttons(f"agreement-{name}-chart", _(CHARTS[name]), file_name(project, name))
 
 
 TENTATIVE, FIRM = CUSTOMARY_LINES
-FOR_LEADERS = (
+FOR_LEADERS = mark(
     "Only administrators and adjudicators of the project see agreement, so that raters grade independently "
     "of each other. Keep grading, or ask your administrator."
 )
-CONVENTION = (
-    f"{FIRM:.3f} and {TENTATIVE} are Krippendorff's own conventions (2004), not laws: how much agreement is "
+CONVENTION = mark(
+    "{firm} and {tentative} are Krippendorff's own conventions (2004), not laws: how much agreement is "
     "enough depends on what the grades are for."
 )
-MOSTLY_HIGHER = (
+LINES = {"firm": f"{FIRM:.3f}", "tentative": TENTATIVE}
+MOSTLY_HIGHER = mark(
     "α of unadjudicated pairs leaves out the flagged and the decided ones, which differ most, so it is "
     "usually higher: it shows how clear the rest is, not how well raters agree."
 )
@@ -334,8 +367,8 @@ MOSTLY_HIGHER = (
 def will_appear(report: AgreementReport) -> str:
     """What the page will show by itself."""
     if not report.unnumbered:
-        return "New grades appear by themselves."
-    return (
+        return _("New grades appear by themselves.")
+    return _(
         "New grades appear by themselves. So do the numbers of raters who have none yet, once the database "
         "is no longer busy, for example with a long import."
     )
@@ -344,24 +377,26 @@ def will_appear(report: AgreementReport) -> str:
 def figures_html(report: AgreementReport, project_id: int) -> str:
     """The three figures on top."""
     whole = report.whole
-    share = f" of {count_noun(whole.pairs, 'pair')}" if whole.pairs else ""
+    share = _("of {pairs}: {rule}", pairs=pairs_text(whole.pairs), rule=rule_text(report.threshold))
     decided = regroup_numbers(whole.decisions_text)
     link = (
-        f' <a href="/annotate/adjudicate?project={project_id}">Adjudicate</a>' if whole.to_adjudicate else ""
+        f' <a href="/annotate/adjudicate?project={project_id}">{_("Adjudicate")}</a>'
+        if whole.to_adjudicate
+        else ""
+    )
+    says = (
+        f"<p>{escape(share)}</p><p>{escape(decided)}{link}</p>"
+        if whole.pairs
+        else f"<p>{_('There are no pairs yet.')}</p>"
     )
     flagged = (
-        '<div class="figure" id="agreement-flagged"><h2>Pairs flagged</h2>'
-        f'<p class="figure-value">{group_digits(whole.flagged)}</p>'
-        f"<p>{escape(share.strip())}: {rule_text(report.threshold)}</p>"
-        f"<p>{escape(decided)}{link}</p></div>"
-        if whole.pairs
-        else '<div class="figure" id="agreement-flagged"><h2>Pairs flagged</h2>'
-        '<p class="figure-value">0</p><p>There are no pairs yet.</p></div>'
+        f'<div class="figure" id="agreement-flagged"><h2>{_("Pairs flagged")}</h2>'
+        f'<p class="figure-value">{group_digits(whole.flagged)}</p>{says}</div>'
     )
     return (
         '<div class="figures">'
-        + _alpha_figure("α of all pairs", "agreement-all", whole.all)
-        + _alpha_figure("α of unadjudicated pairs", "agreement-unadjudicated", whole.unadjudicated)
+        + _alpha_figure(_("α of all pairs"), "agreement-all", whole.all)
+        + _alpha_figure(_("α of unadjudicated pairs"), "agreement-unadjudicated", whole.unadjudicated)
         + f"{flagged}</div>"
         + _conspicuous_html(report)
     )
@@ -369,25 +404,29 @@ def figures_html(report: AgreementReport, project_id: int) -> str:
 
 def _conspicuous_html(report: AgreementReport) -> str:
     """Which raters to look at first, if any stand out."""
-    said = "".join(f"<li>{escape(regroup_numbers(sentence))}</li>" for _, sentence in report.conspicuous)
+    said = "".join(f"<li>{escape(regroup_numbers(sentence))}</li>" for _rater, sentence in report.conspicuous)
     if not said:
         return ""
-    about = 'Raters to look at first (<a href="#agreement-who">their figures</a>)'
+    link = f'<a href="#agreement-who">{_("their figures")}</a>'
+    about = _("Raters to look at first ({link})", link=link)
     return f'<div class="note" id="agreement-conspicuous">{about}<ul>{said}</ul></div>'
 
 
 def _alpha_figure(title: str, elem_id: str, alpha: Alpha) -> str:
     head = f'<div class="figure" id="{elem_id}"><h2>{title}</h2>'
     if alpha.value is None:
-        return f'{head}<p class="figure-value figure-word">{UNDEFINED}</p><p>{escape(alpha.reason)}</p></div>'
+        word = f'<p class="figure-value figure-word">{_(UNDEFINED)}</p>'
+        return f"{head}{word}<p>{escape(tell(alpha.reason))}</p></div>"
     interval = interval_text(alpha)
     said = (
-        f"95 % interval {interval}. {alpha.remark}".rstrip(". ")
+        f"{_('95 % interval {interval}', interval=interval)}. {alpha.remark}".rstrip(". ")
         if interval
-        else regroup_numbers(alpha.interval_reason)
+        else regroup_numbers(tell(alpha.interval_reason))
     )
-    counts = (
-        f"{count_noun(alpha.pairs, 'pair')} with two grades or more, {count_noun(alpha.ratings, 'grade')}"
+    counts = _(
+        "{pairs} with two grades or more, {grades}",
+        pairs=pairs_text(alpha.pairs),
+        grades=grades_text(alpha.ratings),
     )
     value = figure(alpha.value)
     return f'{head}<p class="figure-value">{value}</p><p>{escape(said)}</p><p>{escape(counts)}</p></div>'
@@ -404,41 +443,47 @@ def enough_html(report: AgreementReport, project_id: int, *, leads: bool) -> str
 def meaning_html(report: AgreementReport) -> str:
     """What to make of the figures on top, and how they were made."""
     alpha = report.whole.all
-    levels = (
-        f"If only the order of grades counts, α is {_level(alpha.ordinal)} (ordinal); if 3 and 3.25 count as "
-        f"being as different as 0 and 4, it is {_level(alpha.nominal)} (nominal)."
+    levels = _(
+        "If only the order of grades counts, α is {ordinal} (ordinal); if 3 and 3.25 count as being as "
+        "different as 0 and 4, it is {nominal} (nominal).",
+        ordinal=_level(alpha.ordinal),
+        nominal=_level(alpha.nominal),
     )
-    sentences = [CONVENTION, MOSTLY_HIGHER] if alpha.value is None else [CONVENTION, levels, MOSTLY_HIGHER]
+    convention, higher = _(CONVENTION, **LINES), _(MOSTLY_HIGHER)
+    sentences = [convention, higher] if alpha.value is None else [convention, levels, higher]
     return "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences) + method_html(report)
 
 
 def _level(value: float | None) -> str:
-    return UNDEFINED if value is None else figure(value)
+    return _(UNDEFINED) if value is None else figure(value)
 
 
 def verdict(alpha: Alpha) -> str:
     """Where the interval lies relative to the customary lines; with few pairs it says nothing yet."""
     if alpha.low is None or alpha.high is None:
-        return (
-            f"There is no interval, so it is unknown how certain α is. "
-            f"{regroup_numbers(alpha.interval_reason)}"
-        )
+        unknown = _("There is no interval, so it is unknown how certain α is.")
+        return f"{unknown} {regroup_numbers(tell(alpha.interval_reason))}"
     if alpha.pairs < ENOUGH_PAIRS:
         return too_few_text(alpha.pairs)
     if alpha.low >= FIRM:
-        return f"Yes, by convention: the whole interval is at or above {FIRM:.3f}."
+        return _("Yes, by convention: the whole interval is at or above {firm}.", **LINES)
     if alpha.high < TENTATIVE:
-        return (
-            f"No, by convention: the whole interval is below {TENTATIVE}. See below where it is low, and "
-            "discuss the widest pairs with the raters."
+        return _(
+            "No, by convention: the whole interval is below {tentative}. See below where it is low, and "
+            "discuss the widest pairs with the raters.",
+            **LINES,
         )
     if alpha.low < TENTATIVE:
-        return f"Too early to tell: the interval crosses {TENTATIVE}. More pairs with two grades would help."
-    if alpha.high < FIRM:
-        return (
-            f"For tentative conclusions, by convention: the interval lies between {TENTATIVE} and {FIRM:.3f}."
+        return _(
+            "Too early to tell: the interval crosses {tentative}. More pairs with two grades would help.",
+            **LINES,
         )
-    return f"At least for tentative conclusions, by convention: the interval crosses {FIRM:.3f}."
+    if alpha.high < FIRM:
+        return _(
+            "For tentative conclusions, by convention: the interval lies between {tentative} and {firm}.",
+            **LINES,
+        )
+    return _("At least for tentative conclusions, by convention: the interval crosses {firm}.", **LINES)
 
 
 def plan_html(plan: Plan, waiting: int) -> str:
@@ -452,34 +497,45 @@ def next_step_html(report: AgreementReport, project_id: int, *, leads: bool) -> 
     """What to do where α is undefined; links for who may follow them."""
     whole, raters = report.whole, sum(row.ratings > 0 for row in report.raters)
     page = f"/annotate/project?project={project_id}"
-    invite = f'<a href="{page}&amp;tab=members">Invite raters</a>' if leads else "Ask for more raters"
+    invite = (
+        f'<a href="{page}&amp;tab=members">{_("Invite raters")}</a>' if leads else _("Ask for more raters")
+    )
     if not whole.pairs:
         if report.withdrawn:
             return escape(all_withdrawn_text(report.withdrawn))
-        step = f'<a href="{page}">Import pairs</a>' if leads else "Ask the administrator to import pairs"
-        return f"No pairs yet. {step}, then invite raters." if leads else f"No pairs yet. {step}."
+        if leads:
+            link = f'<a href="{page}">{_("Import pairs")}</a>'
+            return _("No pairs yet. {import_pairs}, then invite raters.", import_pairs=link)
+        return _("No pairs yet. Ask the administrator to import pairs.")
     if not raters:
-        has = escape(count_noun(whole.pairs, "pair"))
-        return f"{has} and no grades yet. {invite}, or wait for the first grades."
+        has = escape(pairs_text(whole.pairs))
+        return _(
+            "{pairs} and no grades yet. {invite}, or wait for the first grades.", pairs=has, invite=invite
+        )
     if report.raters_per_pair == 1 and whole.all.pairs < 2:
         change = (
-            f'<a href="{page}&amp;tab=settings">Choose two or more</a>' if leads else "It takes two or more"
+            f'<a href="{page}&amp;tab=settings">{_("Choose two or more")}</a>'
+            if leads
+            else _("It takes two or more")
         )
-        return f"Each pair is graded by one rater in this project, so no grades can be compared. {change}."
+        said = _("Each pair is graded by one rater in this project, so no grades can be compared.")
+        return f"{said} {change}."
     if raters == 1:
-        graded = escape(count_noun(whole.ratings, "pair"))
-        return (
-            f"One rater has graded {graded}; agreement takes two raters on the same pairs. {invite}, or wait "
-            "for the second."
+        return _(
+            "One rater has graded {pairs}; agreement takes two raters on the same pairs. {invite}, or wait "
+            "for the second.",
+            pairs=escape(pairs_text(whole.ratings)),
+            invite=invite,
         )
     if not whole.all.pairs:
-        return f"{escape(whole.all.reason)} So far raters graded different pairs: wait until they overlap."
-    if whole.all.pairs == 1:
-        return f"{escape(whole.all.reason)} Wait until another pair has two."
-    return (
-        f"{escape(whole.all.reason)} Import pairs that deserve other grades, or ask the raters whether they "
-        "use the whole scale."
-    )
+        step = _("So far raters graded different pairs: wait until they overlap.")
+    elif whole.all.pairs == 1:
+        step = _("Wait until another pair has two.")
+    else:
+        step = _(
+            "Import pairs that deserve other grades, or ask the raters whether they use the whole scale."
+        )
+    return f"{escape(tell(whole.all.reason))} {step}"
 
 
 def few_pairs_html(parts: Sequence[tuple[str, Part]]) -> str:
@@ -494,12 +550,14 @@ def drift_html(report: AgreementReport) -> str:
     """Who moved relative to the others over time, with what a window is; nothing if it is unknown."""
     if not any(drift.windows for drift in report.drifts):
         return ""
-    said = (
-        f"Each rater's grades that can be compared, oldest first, in up to {MOST_WINDOWS} windows of at "
-        f"least {FEWEST_IN_WINDOW}: how far they are above the decision or, without one, above the mean of "
+    said = _(
+        "Each rater's grades that can be compared, oldest first, in up to {windows} windows of at "
+        "least {fewest}: how far they are above the decision or, without one, above the mean of "
         "the others. A change is clear when the first and the last window are at least one step of the "
         "scale apart and their 95 % intervals do not overlap. With many raters, one may look clear by "
-        "chance."
+        "chance.",
+        windows=MOST_WINDOWS,
+        fewest=FEWEST_IN_WINDOW,
     )
     return f"<p>{escape(said)}</p>{table_html(drift_table(report))}"
 
@@ -508,7 +566,7 @@ def twice_html(report: AgreementReport) -> str:
     """How well raters agree with themselves; nothing where no pair was graded twice."""
     if report.twice is None or not report.twice.pairs:
         return ""
-    text = (
+    text = _(
         "Pairs that came back to the same rater, unmarked. Their second grades are in none of the other "
         "figures, and in no gold grade. Raters can hardly agree better with others than with themselves."
     )
@@ -519,14 +577,14 @@ def bounds_html(report: AgreementReport) -> str:
     """What raters reach as systems are measured; nothing before two have graded the same pair."""
     if not any(bound.raters for bound in report.upper_bounds):
         return ""
-    said = (
+    said = _(
         "Each rater is measured like a system, against the mean of the other raters' grades of the same "
         "pairs. A system that reaches the mean of these figures fits the raters as well as they fit each "
         "other. It may reach more against the gold grades, which are means of all raters."
     )
     table = bounds_table(report)
     undefined = [(f"{row[0]}, {row[1]}", row[2].reason) for row in table.rows if isinstance(row[2], Alpha)]
-    reasons = [(whose, regroup_numbers(reason)) for whose, reason in undefined if reason]
+    reasons = [(whose, regroup_numbers(tell(reason))) for whose, reason in undefined if reason]
     told = reasons_html("agreement-undefined-bound", reasons)
     return f"<p>{escape(said)}</p>{table_html(table)}{told}"
 
@@ -540,18 +598,18 @@ def widest_html(report: AgreementReport, project_id: int) -> str:
     """The widest pairs, the others of them folded, and how many are held back from the reader."""
     left_out = f"<p>{escape(held_back_text(report.held_back))}</p>" if report.held_back else ""
     if not report.widest:
-        return left_out or empty_html("No pair has grades that differ.")
+        return left_out or empty_html(_("No pair has grades that differ."))
     whole = widest_table(report, project_id)
     first = replace(whole, rows=whole.rows[:SHOWN_PAIRS], links=whole.links[:SHOWN_PAIRS])
     rest = replace(
         whole,
         name="further-pairs",
-        caption="Further pairs whose grades are far apart",
+        caption=_("Further pairs whose grades are far apart"),
         rows=whole.rows[SHOWN_PAIRS:],
         links=whole.links[SHOWN_PAIRS:],
     )
     further = (
-        f'<details id="agreement-further"><summary>{count_noun(len(rest.rows), "further pair")}</summary>'
+        f'<details id="agreement-further"><summary>{escape(further_text(len(rest.rows)))}</summary>'
         f"{table_html(rest)}</details>"
         if rest.rows
         else ""
@@ -559,11 +617,16 @@ def widest_html(report: AgreementReport, project_id: int) -> str:
     return f"{table_html(first)}{further}{left_out}"
 
 
+def further_text(pairs: int) -> str:
+    count = group_digits(pairs)
+    return ngettext("{count} further pair", "{count} further pairs", pairs, count=count)
+
+
 def tables_of(report: AgreementReport, project_id: int) -> list[Table]:
     """All that the page has, of those that have rows."""
     tables = [
-        parts_table("types", "Type", type_parts(report)),
-        parts_table("genres", "Genre", genre_parts(report)),
+        types_table(report),
+        genres_table(report),
         grades_table(report),
         raters_table(report),
         drift_table(report),
@@ -579,7 +642,8 @@ def save_all_html(report: AgreementReport, project_id: int) -> str:
     """The button that saves all tables as one file; nothing before there is a pair."""
     if not report.whole.pairs:
         return ""
-    files = {f"{table.name}.csv": table_csv(table) for table in tables_of(report, project_id)}
+    with use_language(ENGLISH):  # the files are for programs, and for papers
+        files = {f"{table.name}.csv": table_csv(table) for table in tables_of(report, project_id)}
     files["agreement.tex"] = f"{_latex(report)}\n"
     return save_all_button(files, file_name(report.project, "agreement"))
 
@@ -592,37 +656,37 @@ def excluded_html(report: AgreementReport) -> str:
 
 def method_html(report: AgreementReport) -> str:
     """How the figures were made, so that others can make them again."""
-    text = (
+    text = _(
         "Krippendorff's α at the interval level, of pairs with two grades or more. The 95 % intervals are "
-        f"percentile bootstraps over pairs: {group_digits(report.resamples)} resamples, seed {report.seed}. "
-        "A "
-        "resample in which all grades are equal has no α and is left out; if more than one in twenty are "
-        "left out, there is no interval. SVG and PNG are saved dark on white, for print; CSV has the "
-        "figures in full; the command line prints the same: "
+        "percentile bootstraps over pairs: {resamples} resamples, seed {seed}. A resample in which all "
+        "grades are equal has no α and is left out; if more than one in twenty are left out, there is no "
+        "interval. SVG and PNG are saved dark on white, for print; CSV has the figures in full; the command "
+        "line prints the same:",
+        resamples=group_digits(report.resamples),
+        seed=report.seed,
     )
     command = f"python -m annotation agreement {shlex.quote(report.project)} --json"
-    return f'<p class="small">{escape(text)}<code>{escape(command)}</code></p>'
+    return f'<p class="small">{escape(text)} <code>{escape(command)}</code></p>'
 
 
 MADE_BY = "The page Agreement of kpdemo"
-NO_PAIRS = "No pairs yet. Agreement by type and genre appears here with the first ones."
+NO_PAIRS = mark("No pairs yet. Agreement by type and genre appears here with the first ones.")
 
 
 def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[str, str]:
-    """What stands in the page's HTML, but for the status and the plan."""
+    """What stands in the page's HTML, but for the status, the plan and the files."""
     types, genres = type_parts(report), genre_parts(report)
-    by_type, by_genre = parts_table("types", "Type", types), parts_table("genres", "Genre", genres)
+    by_type, by_genre = types_table(report), genres_table(report)
     has_grades = report.whole.ratings > 0
-    nobody = empty_html("Nobody has graded yet. The raters' figures appear with the first grades.")
-    alone = empty_html("No two raters have graded the same pair yet.")
+    nobody = empty_html(_("Nobody has graded yet. The raters' figures appear with the first grades."))
+    alone = empty_html(_("No two raters have graded the same pair yet."))
     return {
-        "save": save_all_html(report, project_id),
         "figures": figures_html(report, project_id),
         "enough": enough_html(report, project_id, leads=leads),
         "meaning": meaning_html(report),
         "where": explained_html(by_type) + few_pairs_html([*types, *genres])
         if types
-        else empty_html(all_withdrawn_text(report.withdrawn) if report.withdrawn else NO_PAIRS),
+        else empty_html(all_withdrawn_text(report.withdrawn) if report.withdrawn else _(NO_PAIRS)),
         "genres": (explained_html(by_genre) if genres else "") + (_latex_button(report) if types else ""),
         "grades": table_html(grades_table(report)) if has_grades else "",
         "raters": excluded_html(report) + (explained_html(raters_table(report)) if has_grades else nobody),
@@ -635,11 +699,12 @@ def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[s
 
 
 def _latex(report: AgreementReport) -> str:
-    return agreement_to_latex(report, made_by=MADE_BY)
+    with use_language(ENGLISH):
+        return agreement_to_latex(report, made_by=MADE_BY)
 
 
 def _latex_button(report: AgreementReport) -> str:
-    button = latex_button(_latex(report), "agreement by type", file_name(report.project, "agreement"))
+    button = latex_button(_latex(report), _("agreement by type"), file_name(report.project, "agreement"))
     return f'<p class="actions">{button}</p>'
 
 
@@ -663,7 +728,7 @@ class AgreementHandlers:
         try:
             shown = self._show(request, width)
         except AccessError as error:
-            reason = str(error) if isinstance(error, SignedOutError) else FOR_LEADERS
+            reason = str(error) if isinstance(error, SignedOutError) else _(FOR_LEADERS)
         except AnnotationError as error:
             reason = str(error)
         except UnreachableError as error:
@@ -681,11 +746,11 @@ class AgreementHandlers:
     def look(self, request: gr.Request, version: str, width: object) -> dict[str, Any]:
         """The same, but only if something happened since, and if that costs little of the server's time."""
         try:
-            project_id, *_ = require_leader(request, self.accounts)
+            project_id, *_others = require_leader(request, self.accounts)
             if self.agreement.version(project_id) == version:
                 return {}
             if not self.agreement.may_renew(project_id):
-                return {"status": "<p>There are newer figures. Press Refresh to see them now.</p>"}
+                return {"status": f"<p>{_('There are newer figures. Press Refresh to see them now.')}</p>"}
             return self._show(request, width)
         except (AnnotationError, UnreachableError, DamagedError):
             return {}  # nobody pressed anything: the next press tells what is the matter
@@ -693,7 +758,7 @@ class AgreementHandlers:
     def plan(self, width: object, request: gr.Request) -> str:
         """How many more pairs make the interval of α so narrow."""
         with shown_to_user(AccessError):
-            project_id, *_ = require_leader(request, self.accounts)
+            project_id, *_others = require_leader(request, self.accounts)
             return self._plan(project_id, width)
 
     def _plan(self, project_id: int, width: object, report: AgreementReport | None = None) -> str:
@@ -701,7 +766,7 @@ class AgreementHandlers:
         report: as it is shown; without it, as of now.
         """
         try:
-            wished = float(decimal_of(width, "widest interval of α"))
+            wished = float(decimal_of(width, mark("widest interval of α")))
             if wished != DEFAULT_WIDTH:
                 return plan_html(*self.agreement.plan(project_id, wished))
             report = report or self.agreement.report(project_id)
@@ -713,9 +778,14 @@ class AgreementHandlers:
         project_id, user, named = require_leader(request, self.accounts)
         version = self.agreement.version(project_id)
         report = self.agreement.report(project_id, named=named, viewer=user.id)
+        saved = save_all_html(report, project_id)
+        if not named:
+            report = replace(report, rater_names=tuple(map(number_text, report.rater_names)))
+        counted = _("Counted {time}.", time=time_html(self.clock()))
         shown: dict[str, Any] = {
             **texts_of(report, project_id, leads=named),
-            "status": f"<p>Counted {time_html(self.clock())}. {will_appear(report)}</p>",
+            "save": saved,
+            "status": f"<p>{counted} {will_appear(report)}</p>",
             "plan": self._plan(project_id, width, report),
             "version": "" if report.unnumbered else version,  # the numbers come with the next look
         }
@@ -739,19 +809,19 @@ class _Parts(Parts):
 
 
 def build_agreement_page(handlers: AgreementHandlers, page: gr.Blocks) -> None:
-    closed = gr.HTML(empty_html("Opening the agreement."), elem_id="agreement-closed")
+    closed = gr.HTML(empty_html(_("Opening the agreement.")), elem_id="agreement-closed")
     parts = _Parts(version=gr.State(""))  # which grades the page shows
     with gr.Column(visible=False, elem_id="agreement-page") as body:
         with gr.Row(elem_id="agreement-bar"):
             parts.text("status")
             parts.text("save")
-            refresh = gr.Button("Refresh", elem_id="agreement-refresh", size="sm", scale=0, min_width=96)
+            refresh = gr.Button(_("Refresh"), elem_id="agreement-refresh", size="sm", scale=0, min_width=96)
         parts.text("figures")
-        section_heading("Is the agreement good enough?", "agreement-enough")
+        section_heading(_("Is the agreement good enough?"), "agreement-enough")
         parts.text("enough")
-        with _fold("What the figures mean", "meaning"):
+        with _fold(_("What the figures mean"), "meaning"):
             parts.text("meaning")
-        with _fold("How many more pairs it takes", "more"):
+        with _fold(_("How many more pairs it takes"), "more"):
             width, ask = _build_plan()
             parts.text("plan")
         _build_details(parts)
@@ -791,26 +861,26 @@ def _build_plan() -> tuple[gr.Textbox, gr.Button]:
     with gr.Row(elem_classes="form-row"):
         width = decimal_field(
             DEFAULT_WIDTH,
-            label="Widest interval of α allowed",
-            info="From lower to upper end, for all pairs",
+            label=_("Widest interval of α allowed"),
+            info=_("From lower to upper end, for all pairs"),
             elem_id="agreement-width",
             min_width=200,
         )
-        ask = gr.Button("Plan", elem_id="agreement-plan-run", scale=0, min_width=96)
+        ask = gr.Button(_("Plan"), elem_id="agreement-plan-run", scale=0, min_width=96)
     return width, ask
 
 
 def _build_details(parts: _Parts) -> None:
-    section_heading("Where is it low?", "agreement-where")
+    section_heading(_("Where is it low?"), "agreement-where")
     parts.text("where")
-    with _fold("By genre, by grade, and as charts", "parts"):
+    with _fold(_("By genre, by grade, and as charts"), "parts"):
         parts.chart("where")
         parts.text("genres")
         parts.chart("grades")
         parts.text("grades")
-    section_heading("Who differs?", "agreement-who")
+    section_heading(_("Who differs?"), "agreement-who")
     parts.text("raters")
-    with _fold("Raters over time, in pairs, and as charts", "raters"):
+    with _fold(_("Raters over time, in pairs, and as charts"), "raters"):
         parts.chart("bias")
         parts.text("drift")
         parts.chart("drift")
@@ -818,7 +888,7 @@ def _build_details(parts: _Parts) -> None:
         parts.text("rater-pairs")
         parts.chart("together")
         parts.text("twice")
-    with _fold("How well a system could do", "reach"):
+    with _fold(_("How well a system could do"), "reach"):
         parts.text("bound")
-    section_heading("Which pairs?", "agreement-which")
+    section_heading(_("Which pairs?"), "agreement-which")
     parts.text("widest")

@@ -13,7 +13,8 @@ from annotation.agreement import Alpha
 from annotation.comparison import comparison_type
 from annotation.reliability.raters import Drift
 from annotation.scoring import Estimate
-from annotation.ui.wording import figure, time_html
+from annotation.translation import _, mark, tell
+from annotation.ui.wording import figure, grades_text, pairs_text, time_html
 from annotation.wording import plain_name, share_text
 from kpdemo.io.tables import spreadsheet_csv
 from kpdemo.ui.charts import (
@@ -29,10 +30,10 @@ from kpdemo.ui.charts import (
     short,
     titled_axis,
 )
-from kpdemo.ui.html import count_noun, escape, group_digits
+from kpdemo.ui.html import escape, group_digits
 
 Cell = str | int | float | datetime | Alpha | None
-UNDEFINED = "undefined"
+UNDEFINED = mark("undefined")
 SMALLEST_SHOWN = 0.001
 """Of probabilities; the file has them in full."""
 
@@ -61,7 +62,7 @@ class Table:
 
 
 def type_label(name: str) -> str:
-    return comparison_type(name).label
+    return _(comparison_type(name).label)
 
 
 def table_html(table: Table, *, page: str = "agreement") -> str:
@@ -90,7 +91,7 @@ def undefined_html(elem_id: str, *tables: Table) -> str:
         alphas = [cell for cell in row if isinstance(cell, Alpha)]
         for reason in (alpha.reason or alpha.interval_reason for alpha in alphas):
             if reason:
-                told.setdefault(reason, {})[str(row[0])] = None
+                told.setdefault(tell(reason), {})[str(row[0])] = None
     return reasons_html(elem_id, [(", ".join(rows), reason) for reason, rows in told.items()])
 
 
@@ -100,7 +101,7 @@ def reasons_html(elem_id: str, told: Sequence[tuple[str, str]]) -> str:
         return ""
     lines = "".join(f"<li><strong>{escape(where)}</strong>: {escape(reason)}</li>" for where, reason in told)
     return (
-        f'<details id="{elem_id}"><summary>Why some figures are undefined</summary>'
+        f'<details id="{elem_id}"><summary>{_("Why some figures are undefined")}</summary>'
         f'<ul dir="auto">{lines}</ul></details>'
     )
 
@@ -171,7 +172,7 @@ def save_all_button(files: Mapping[str, str], file: str) -> str:
     content = b64encode(archive.getvalue()).decode()
     return (
         f'<button type="button" class="keep" data-save="{escape(file)}.zip" data-type="application/zip" '
-        f'data-bytes="{content}">Save all</button>'
+        f'data-bytes="{content}">{_("Save all")}</button>'
     )
 
 
@@ -182,10 +183,11 @@ def csv_button(file: str, content: str, what: str) -> str:
 
 def _save_button(file: str, type: str, content: str, what: str, form: str, *, label: str = "") -> str:
     """A button that page.js handles: nothing is asked of the server."""
+    name = _("Save {what} as {format}", what=what, format=form)
     return (
         f'<button type="button" class="keep" data-save="{escape(file)}" data-type="{type};charset=utf-8" '
-        f'data-content="{escape(content)}" aria-label="Save {escape(what)} as {form}">'
-        f"{label or f'Save {form}'}</button>"
+        f'data-content="{escape(content)}" aria-label="{escape(name)}">'
+        f"{label or _('Save {format}', format=form)}</button>"
     )
 
 
@@ -233,14 +235,14 @@ def number_text(column: Column, number: float | None) -> str:
 
 def alpha_html(alpha: Alpha, sign: str = "") -> str:
     """α with its interval under it, or the word, with the reason for those who hover over it."""
-    reason = alpha.reason or alpha.interval_reason
+    reason = tell(alpha.reason or alpha.interval_reason)
     if alpha.value is None:
-        return f'<span title="{escape(reason)}">{UNDEFINED}</span>'
+        return f'<span title="{escape(reason)}">{_(UNDEFINED)}</span>'
     interval = interval_text(alpha, sign)
     shown = (
         f"<small>{escape(interval)}</small>"
         if interval
-        else f'<small title="{escape(reason)}">no interval</small>'
+        else f'<small title="{escape(reason)}">{_("no interval")}</small>'
     )
     return f"{figure(alpha.value, sign=sign)} {shown}"
 
@@ -260,7 +262,18 @@ def interval_text(alpha: Alpha, sign: str = "") -> str:
     """0.890 to 0.907; empty where there is none."""
     if alpha.low is None or alpha.high is None:
         return ""
-    return f"{figure(alpha.low, sign=sign)} to {figure(alpha.high, sign=sign)}"
+    return range_text(figure(alpha.low, sign=sign), figure(alpha.high, sign=sign))
+
+
+def range_text(low: str, high: str) -> str:
+    """0 to 1."""
+    return _("{low} to {high}", low=low, high=high)
+
+
+def bucket_text(name: str) -> str:
+    """A part of the scale, as `bucket_names` has it."""
+    low, to, high = name.partition(" to ")
+    return range_text(low, high) if to else name
 
 
 def table_csv(table: Table) -> str:
@@ -363,7 +376,7 @@ def alpha_chart(
         for number, one in enumerate(shown)
     ]
     layout = plain_layout(90 + ROW_HEIGHT * rows + 24 * (len(shown) > 1), legend=len(shown) > 1)
-    layout["xaxis"] = {**titled_axis("α, interval level"), "range": [left, 1.03]}
+    layout["xaxis"] = {**titled_axis(_("α, interval level")), "range": [left, 1.03]}
     layout["yaxis"] = _row_axis([short(label) for label in labels[:rows]])
     layout["shapes"] = [_line(value) for _, value in lines]
     sides = ("right", "left") if len(lines) > 1 else ("center",)  # on a phone the lines stand close together
@@ -397,7 +410,7 @@ def bias_chart(labels: Sequence[str], biases: Sequence[float | None]) -> Chart |
     }
     layout = plain_layout(90 + ROW_HEIGHT * rows)
     layout["xaxis"] = {
-        **titled_axis("Above (+) or below (−) the others"),
+        **titled_axis(_("Above (+) or below (−) the others")),
         "range": [-reach, reach],
         "tickformat": ".2~f",
         "zeroline": True,
@@ -418,9 +431,9 @@ def drift_chart(labels: Sequence[str], drifts: Sequence[Drift]) -> Chart | None:
         return None
     shown = moved[: len(COLOURS)]
     layout = plain_layout(360, legend=True)
-    layout["xaxis"] = {**titled_axis("When"), "type": "date"}
+    layout["xaxis"] = {**titled_axis(_("When")), "type": "date"}
     layout["yaxis"] = {
-        **titled_axis("Above (+) or below (−) the others"),
+        **titled_axis(_("Above (+) or below (−) the others")),
         "tickformat": ".2~f",
         "zeroline": True,
         "zerolinecolor": LINE,
@@ -450,8 +463,8 @@ def _drift_line(label: str, drift: Drift, number: int) -> Chart:
         "marker": {"color": colour, "symbol": SYMBOLS[number], "size": 8},
         "customdata": [
             f"{escape_label(label)}<br>{figure(window.mean, 2, sign='+')} "
-            f"({figure(window.low, 2, sign='+')} to "
-            f"{figure(window.high, 2, sign='+')}), {count_noun(window.ratings, 'grade')}"
+            f"({range_text(figure(window.low, 2, sign='+'), figure(window.high, 2, sign='+'))}), "
+            f"{grades_text(window.ratings)}"
             for window in windows
         ],
         "hovertemplate": "%{customdata}<extra></extra>",
@@ -471,7 +484,9 @@ def grades_chart(buckets: Sequence[str], series: Sequence[tuple[str, Sequence[fl
         {
             "type": "bar",
             "name": escape_label(short(name)),
-            "x": [bucket.replace(" to ", "<br>to ") for bucket in buckets],  # a phone has no room beside
+            "x": [
+                bucket_text(bucket).replace(" ", "<br>", 1) for bucket in buckets
+            ],  # a phone has no room beside
             "y": [share * 100 for share in shares],
             "customdata": [share_text(share, 1) for share in shares],
             "marker": bar_marker(number),
@@ -481,8 +496,8 @@ def grades_chart(buckets: Sequence[str], series: Sequence[tuple[str, Sequence[fl
     ]
     layout = plain_layout(360, legend=len(series) > 1)
     layout["barmode"] = "group"
-    layout["xaxis"] = {**titled_axis("Grade"), "type": "category", "showgrid": False}
-    layout["yaxis"] = {**titled_axis("Share of the grades, %"), "rangemode": "tozero"}
+    layout["xaxis"] = {**titled_axis(_("Grade")), "type": "category", "showgrid": False}
+    layout["yaxis"] = {**titled_axis(_("Share of the grades, %")), "rangemode": "tozero"}
     return chart_of(traces, layout)
 
 
@@ -517,9 +532,9 @@ def _points(series: Series, number: int, shift: float, labels: Sequence[str]) ->
 
 def _alpha_text(alpha: Alpha) -> str:
     if alpha.value is None:
-        return "undefined"
+        return _(UNDEFINED)
     interval = interval_text(alpha)
-    return f"{figure(alpha.value)}{f' ({interval})' if interval else ''}, {count_noun(alpha.pairs, 'pair')}"
+    return f"{figure(alpha.value)}{f' ({interval})' if interval else ''}, {pairs_text(alpha.pairs)}"
 
 
 def _row_axis(labels: Sequence[str]) -> Chart:
@@ -553,4 +568,4 @@ def _line_name(name: str, value: float, side: str) -> Chart:
 
 
 def _undefined(row: int, left: float) -> Chart:
-    return {"text": "undefined", "x": left, "y": row, "xanchor": "left", "showarrow": False, "xshift": 4}
+    return {"text": _(UNDEFINED), "x": left, "y": row, "xanchor": "left", "showarrow": False, "xshift": 4}

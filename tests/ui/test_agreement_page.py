@@ -59,6 +59,7 @@ from annotation.ui.figures import (
 )
 from annotation.wording import name_order
 from kpdemo.io.tables import BYTE_ORDER_MARK
+from kpdemo.translation import use_language
 from kpdemo.ui.charts import LONGEST_LABEL
 from tests.latex_tables import saved_table
 from tests.people import MovableClock
@@ -200,6 +201,26 @@ def test_agreement_by_type_is_saved_for_papers_with_the_figures_of_the_page(hand
     assert table.comments[0] == f"The page Agreement of kpdemo, version {__version__}, project harbour."
     assert any(comment.startswith("--: phrase2word, all pairs: ") for comment in table.comments)
     assert not any("python -m" in comment for comment in table.comments)
+
+
+def test_the_page_is_in_the_reader_s_language_and_its_files_stay_in_english(handlers, rated):
+    def saved(shown):
+        return re.findall(r'data-(?:bytes|content)="([^"]*)"', shown["save"] + shown["genres"])
+
+    english = handlers.open(ask("judith", rated.id), DEFAULT_WIDTH)
+    with use_language("de"):
+        german = handlers.open(ask("judith", rated.id), DEFAULT_WIDTH)
+        reason = handlers.open(ask("ana", rated.id), DEFAULT_WIDTH)["closed"]
+    assert len(saved(english)) == 2
+    assert saved(german) == saved(english)
+    assert "Bewertende Person 1" in german["raters"]
+    # Reasons are kept with the figures, which are counted once for all readers.
+    assert "Only one pair has two ratings; it takes two." in english["where"]
+    assert "Nur ein Paar hat zwei Bewertungen; es braucht zwei." in german["where"]
+    assert "Nur Projektleitung und Adjudikation" in reason
+    told = [re.sub(r"<[^>]*>", "\n", text) for text in german.values() if isinstance(text, str)]
+    left = re.findall(r"[^\n]*\b(?:the|of|pairs|grades|raters|with|none)\b[^\n]*", "\n".join(told))
+    assert [line for line in left if not re.search("python -m annotation|old harbour", line)] == []
 
 
 def test_without_pairs_there_is_no_table_to_save(sqlite_database):

@@ -106,7 +106,7 @@ def test_counts_and_decimals_are_written_as_the_language_does():
         assert (_("Close"), write_decimal(Decimal("0.50"))) == ("Close", "0.5")
 
 
-WHOLE = ("adjudicate", "pages", "rate", "widgets", "wording", "writing")
+WHOLE = ("adjudicate", "agreement", "figures", "pages", "rate", "widgets", "wording", "writing")
 """Pages of which nothing is left in English."""
 
 
