@@ -100,6 +100,9 @@ def test_five_charts_are_drawn_by_the_server_alone(shown):
         expect(charts.nth(number)).to_be_visible()
         assert charts.nth(number).get_attribute("aria-label").endswith("the table has the same figures")
     assert shown.get_by_role("heading", level=2).all_inner_texts() == [
+        "α of all pairs",
+        "α of unadjudicated pairs",
+        "Pairs flagged",
         "Is the agreement good enough?",
         "Where is it low?",
         "Who differs?",

@@ -92,12 +92,12 @@ def test_an_edited_text_is_there_again_and_accepted_as_it_was_edited(site, brows
     expect(text).to_have_value("a boat leaving at noon")
 
     page.get_by_label("Texts awaiting review").click()
-    page.get_by_role("option").nth(1).click()
+    page.locator("[role=option]").nth(1).click()
     expect(text).to_have_value("gulls at noon")  # what was typed is of the other text alone
     expect(page.locator(said)).to_be_hidden()
     note.locator("textarea").fill("Three words.")
     page.get_by_label("Texts awaiting review").click()
-    page.get_by_role("option").nth(0).click()
+    page.locator("[role=option]").nth(0).click()
     expect(text).to_have_value("a boat leaving at noon")
 
     page.locator("#review-accept").click()
@@ -199,14 +199,14 @@ def test_an_edit_outlives_choosing_from_the_queue_itself_or_one_that_is_settled(
     wait_until_kept(page, "review")
     text.fill("a boat leaving at noon")
     page.get_by_label("Texts awaiting review").click()
-    page.get_by_role("option").nth(0).click()
+    page.locator("[role=option]").nth(0).click()
     expect(text).to_have_value("a boat leaving at noon")
     rosa = site.services.accounts.user("rosa").id
     other = site.services.editing.queue(project, rosa)[1]
     version = site.services.editing.text(project, other.id, rosa).version
     site.services.editing.accept(project, other.id, rosa, version=version, text="gulls at noon")
     page.get_by_label("Texts awaiting review").click()
-    page.get_by_role("option").nth(1).click()
+    page.locator("[role=option]").nth(1).click()
     expect(page.locator("#review-kept")).to_contain_text(IS_BACK)
     expect(text).to_have_value("a boat leaving at noon")
 
@@ -221,7 +221,7 @@ def test_an_edit_is_kept_on_when_another_text_could_not_be_shown(site, browser, 
     root = site.services.accounts.user("root")
     site.services.projects.remove_member(project, "eda", Role.EDITOR, by=root)
     page.get_by_label("Texts awaiting review").click()
-    page.get_by_role("option").nth(1).click()
+    page.locator("[role=option]").nth(1).click()
     expect(page.locator(".toast-body.error")).to_be_visible()
     text.fill("a boat leaving at noon")
     page.wait_for_function("Object.keys(sessionStorage).some((key) => key.startsWith('kpdemo-kept'))")

@@ -534,7 +534,7 @@ def test_training_goes_on_in_a_tab_whose_answer_another_one_sent(open_desk):
     ]
     desk.site.services.known_pairs.import_training(desk.project.id, known)
     first = desk.open()
-    begin_training(first)
+    expect(first.locator("#rate-right")).to_have_text("a sleeping cat")
     first.evaluate(ASLEEP)
     first.route("**/annotate/api/**", lambda route: route.abort())
     press(first, "1", "Enter")
@@ -1091,7 +1091,7 @@ def test_each_text_is_shown_exactly_and_scrolls_by_itself(open_desk):
     texts = {kind: text.strip() for kind, text in AWKWARD.items()}
     desk = open_desk([NewPair(kind, "word2sense", text, text) for kind, text in texts.items()])
     page = desk.open()
-    expect(page.get_by_role("heading", level=2)).to_have_text(["Word", "Sense"])
+    expect(page.get_by_role("heading", level=2)).to_have_text(["Word", "Sense", "Guidelines and examples"])
     for number, (kind, text) in enumerate(texts.items(), start=1):
         for side in ("left", "right"):
             box = page.locator(f"#rate-{side}")

@@ -423,6 +423,6 @@ def test_review_opens_while_an_import_writes_and_shows_a_text_once_it_is_chosen(
         expect(eda.locator("#items-list")).to_contain_text("item 1")
         eda.get_by_role("tab", name="Review").click()
     eda.get_by_label("Texts awaiting review").click()
-    eda.get_by_role("option").click()
+    eda.locator("[role=option]").click()
     expect(eda.locator("#review-text textarea")).to_have_value("a boat on its way")
     expect(eda.locator("#review-accept")).to_be_visible()
