@@ -10,7 +10,7 @@ from typing import Any
 import gradio as gr
 
 from annotation.adjudication import rule_text
-from annotation.agreement import ENOUGH_PAIRS, Alpha, PartSize, few_parts_text, too_few_text
+from annotation.agreement import ENOUGH_PAIRS, MANY_PAIRS, Alpha, PartSize, few_parts_text, too_few_text
 from annotation.errors import AccessError, AnnotationError, SignedOutError
 from annotation.quality import describe_excluded
 from annotation.reliability.planning import DEFAULT_WIDTH, Plan, plan_sentences
@@ -666,7 +666,15 @@ def method_html(report: AgreementReport) -> str:
         seed=report.seed,
     )
     command = f"python -m annotation agreement {shlex.quote(report.project)} --json"
-    return f'<p class="small">{escape(text)} <code>{escape(command)}</code></p>'
+    made = f"{escape(text)} <code>{escape(command)}</code>"
+    if report.whole.all.pairs >= MANY_PAIRS:
+        limit = _(
+            "Where the grades of {many} pairs or more differ, the sums of a resample are drawn from the "
+            "normal distribution that they have in the limit.",
+            many=group_digits(MANY_PAIRS),
+        )
+        made += f". {escape(limit)}"
+    return f'<p class="small">{made}</p>'
 
 
 MADE_BY = "The page Agreement of kpdemo"

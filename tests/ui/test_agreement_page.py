@@ -20,7 +20,7 @@ import pytest
 from sqlalchemy import event
 
 from annotation import __version__
-from annotation.agreement import Alpha
+from annotation.agreement import MANY_PAIRS, Alpha
 from annotation.reliability.planning import DEFAULT_WIDTH
 from annotation.reliability.raters import Drift, Window
 from annotation.reliability.report import agreement_to_json
@@ -38,6 +38,7 @@ from annotation.ui.agreement import (
     bounds_table,
     build_agreement_page,
     charts_of,
+    method_html,
     plan_html,
     raters_table,
     tables_of,
@@ -102,6 +103,15 @@ def report_of(database, pairs, **settings):
 
 def charts(shown):
     return {name: shown[f"{name}-chart"] for name in CHARTS}
+
+
+def test_how_resamples_of_many_pairs_are_drawn_is_said(sqlite_database):
+    report, _ = report_of(sqlite_database, [pair(1, 4, 3), pair(2, 0, 1)])
+    assert "normal distribution" not in method_html(report)
+    many = replace(report.whole.all, pairs=MANY_PAIRS)
+    assert "of 5\u202f000 pairs or more" in method_html(
+        replace(report, whole=replace(report.whole, all=many))
+    )
 
 
 @pytest.mark.parametrize("name", ["root", "leader", "judith"])
