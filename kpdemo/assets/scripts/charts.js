@@ -36,5 +36,10 @@ const named = () => {
     chart.setAttribute("aria-label", bar.dataset.says);
   }
 };
-named();
-new MutationObserver(named).observe(document.documentElement, { childList: true, subtree: true });
+// Plotly's tips are white on a pale grey.
+const legible = () => {
+  for (const tip of document.querySelectorAll(".notifier-note")) tip.style.backgroundColor = "#404b63";
+};
+const tended = () => { named(); legible(); };
+tended();
+new MutationObserver(tended).observe(document.documentElement, { childList: true, subtree: true });
