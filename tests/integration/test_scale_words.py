@@ -147,7 +147,7 @@ def test_writers_editors_and_the_template_of_an_import_have_the_projects_names_o
     services.items.import_items(made.id, [NewItem("1", "phrase2word", "a small boat")])
     task = services.writing.desk(made.id, writer.id).task
     services.writing.submit(task.id, writer.id, "boat", task.version)
-    assert "<h3>Satz</h3>" in text_html(services.editing.text(made.id, task.id, editor.id))
+    assert "<h2>Satz</h2>" in text_html(services.editing.text(made.id, task.id, editor.id))
     rows = list(csv.reader(template_csv(made.settings).splitlines()))
     assert rows[1][2:4] == ["Satz of the pair", "<b>Wendung</b> of the pair"]
     plain = replace(made.settings, scale_words="", types=("sentence2sentence",))
