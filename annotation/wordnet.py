@@ -32,6 +32,7 @@ from annotation.senses import (
     Sense,
     is_sense_key,
 )
+from annotation.translation import _
 
 SYSTEM_FOLDER = Path("/usr/share/wordnet")
 """Where Debian's packages put it."""
@@ -71,13 +72,25 @@ class WordNet:
         self._folder = folder.resolve()
         missing = [name for name in NEEDED if not (folder / name).is_file()]
         if missing:
-            raise WordNetError(f"There is no WordNet in {folder} (no {missing[0]}): {WORDNET_ADVICE}.")
+            raise WordNetError(
+                _(
+                    "There is no WordNet in {folder} (no {file}): {advice}.",
+                    folder=folder,
+                    file=missing[0],
+                    advice=_(WORDNET_ADVICE),
+                )
+            )
         try:
             self._reader = _Reader(self._folder)
         except (OSError, ValueError, AssertionError, StopIteration, NltkWordNetError) as error:
             reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
             raise WordNetError(
-                f"WordNet in {folder} cannot be read ({reason}): fix that, or name another with --wordnet."
+                _(
+                    "WordNet in {folder} cannot be read ({reason}): fix that, or name another with "
+                    "--wordnet.",
+                    folder=folder,
+                    reason=reason,
+                )
             ) from error
 
     def of_word(self, word: str, part_of_speech: str | None = None) -> list[str]:

@@ -26,7 +26,15 @@ from kpdemo.translation import (
 )
 
 CODES = [code for code in LANGUAGES if code != ENGLISH]
-OF_OTHERS = {"SettingsError", "WrongSettings", "NoteError", "BodyError", "LargeBodyError", "ImportFileError"}
+OF_OTHERS = {
+    "_error",
+    "SettingsError",
+    "WrongSettings",
+    "NoteError",
+    "BodyError",
+    "LargeBodyError",
+    "ImportFileError",
+}
 OF_BUGS = {"AssertionError", "LookupError"}
 """What programs and commands are told, in English, and of files that are imported which line is wrong."""
 EVERY = (RATER, PROJECT, PAGE)
@@ -106,7 +114,10 @@ def test_counts_and_decimals_are_written_as_the_language_does():
         assert (_("Close"), write_decimal(Decimal("0.50"))) == ("Close", "0.5")
 
 
-WHOLE = ("adjudicate", "agreement", "figures", "pages", "rate", "widgets", "wording", "writing")
+WHOLE = (
+    *("accounts", "adjudicate", "agreement", "figures", "pages", "rate", "senses"),
+    *("widgets", "wording", "writing"),
+)
 """Pages of which nothing is left in English."""
 
 
