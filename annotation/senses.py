@@ -23,6 +23,13 @@ WORDNET_ADVICE = mark(
     "elsewhere unpack WordNet 3.0 of wordnet.princeton.edu and name its folder dict with --wordnet"
 )
 
+NO_WORDNET = mark("There is no WordNet in {folder} (no {file}): {advice}.")
+UNREADABLE_WORDNET = mark(
+    "WordNet in {folder} cannot be read ({reason}): fix that, or name another with --wordnet."
+)
+WORDNET_PROBLEMS = (NO_WORDNET, UNREADABLE_WORDNET, WORDNET_ADVICE)
+"""Of which what is kept of an error is made."""
+
 PARTS_OF_SPEECH = {"n": "noun", "v": "verb", "a": "adjective", "r": "adverb"}
 _LETTERS = {name: letter for letter, name in PARTS_OF_SPEECH.items()}
 _SENSE_KEY = re.compile(r"[^%\s]+%[1-5]:\d\d:\d\d:[^:\s]*:\d*")

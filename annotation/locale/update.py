@@ -101,8 +101,10 @@ PROJECT = Domain(
                 "adjudicate",
                 "agreement",
                 "figures",
+                "leaderboard",
                 "pages",
                 "pairs",
+                "predictions",
                 "projects",
                 "senses",
                 "wording",
@@ -118,10 +120,14 @@ PROJECT = Domain(
                 "authoring",
                 "changes",
                 "comparison",
+                "predictions",
                 "projects",
                 "quality",
+                "relevance",
                 "scale",
                 "sense_pairs",
+                "system_report",
+                "systems",
                 "wordnet",
             )
         ),
@@ -134,15 +140,8 @@ PROJECT = Domain(
         *(
             f"annotation/services/{name}.py"
             for name in (
-                *(
-                    "adjudication",
-                    "audit",
-                    "writing",
-                    "editing",
-                    "excluded_ratings",
-                    "larger_items",
-                    "senses",
-                ),
+                *("adjudication", "audit", "writing", "editing", "excluded_ratings", "larger_items"),
+                *("leaderboard", "senses"),
             )
         ),
     ),
