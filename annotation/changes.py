@@ -243,7 +243,7 @@ def _value(name: str, value: object, grouped: Callable[[int], str]) -> str:
         return _("yes") if value else _("no")
     if isinstance(value, list):
         if name == "settings":
-            value = [_(SETTING_WORDS.get(setting, setting)) for setting in value]
+            value = [_(SETTING_WORDS.get(str(setting), str(setting))) for setting in value]
         if name == "decisions":
             value = [_decision(one) if isinstance(one, dict) else one for one in value]
         if len(value) <= MOST_NAMED or value[MOST_NAMED:] == ["…"]:
@@ -251,7 +251,7 @@ def _value(name: str, value: object, grouped: Callable[[int], str]) -> str:
         first = ", ".join(map(str, value[:MOST_NAMED]))
         return _("{first} and {more} more", first=first, more=grouped(len(value) - MOST_NAMED))
     if name == "cause":
-        return cause_within(Cause(value))
+        return cause_within(Cause(str(value)))
     if name == "role":
         return _(str(value))
     return str(value)[:DIGEST_LENGTH] if name.endswith("sha256") else str(value)

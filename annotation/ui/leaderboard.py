@@ -353,7 +353,7 @@ class LeaderboardHandlers:
     def compare(self, gold_id: int | None, first: str | None, second: str | None, request: gr.Request) -> Any:
         """How the two systems differ; nothing new while only one is chosen."""
         with shown_to_user(AnnotationError):
-            project_id, *_ = require_leader(request, self.accounts)
+            project_id, *_who = require_leader(request, self.accounts)
             if gold_id is None or not first or not second:
                 return gr.skip()
             if first == second:
@@ -611,8 +611,8 @@ def formats_html() -> str:
             file="<code>phrase2word.output.tsv</code>",
         ),
         _(
-            "{what} {row}, or CSV, TSV or XLSX with these columns; with {type} where two types share an id.",
-            what="<b>JSON Lines</b>",
+            "JSON Lines {row}, or CSV, TSV or XLSX with these columns; with {type} where two types share an "
+            "id.",
             row="<code>{id, score}</code>",
             type="<code>type</code>",
         ),

@@ -13,6 +13,8 @@ import pytest
 from babel.messages.jslexer import tokenize
 
 from annotation.locale.update import PROJECT, RATER
+from annotation.senses import NO_WORDNET, WORDNET_ADVICE
+from annotation.systems import CALIBRATED, LEFT_OUT, tell_remark
 from annotation.translation import CATALOGUES, _, ngettext
 from kpdemo import locale as of_page
 from kpdemo.locale.update import PAGE, ROOT, Domain, to_mo, to_po
@@ -112,6 +114,18 @@ def test_counts_and_decimals_are_written_as_the_language_does():
         assert (_("Close"), write_decimal(Decimal("0.50"))) == ("Schließen", "0,5")
     with use_language("xx"):
         assert (_("Close"), write_decimal(Decimal("0.50"))) == ("Close", "0.5")
+
+
+def test_what_is_kept_in_english_is_told_in_the_reader_s_language():
+    reason = NO_WORDNET.format(folder="/a", file="data.adj", advice=WORDNET_ADVICE)
+    calibrated = CALIBRATED.format(name="lcs (calibrated)", count="1,200")
+    remark = f"{calibrated} {LEFT_OUT.format(type='word2sense', reason=reason)}"
+    assert tell_remark(remark) == remark
+    with use_language("de"):
+        told = tell_remark(remark)
+        assert tell_remark("Somebody's own words.") == "Somebody's own words."
+    assert told.startswith("lcs (calibrated): seine Werte sind Typ für Typ")
+    assert "word2sense ist ausgelassen: In /a ist kein WordNet (data.adj fehlt): unter Debian" in told
 
 
 WHOLE = (
