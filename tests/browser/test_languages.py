@@ -54,7 +54,7 @@ def english_patterns() -> list[re.Pattern[str]]:
     }
     found = []
     for text in texts:
-        if " " in re.sub(r"\{\w+\}", "", text).strip():
+        if len(re.findall(r"[^\W\d_]+", re.sub(r"\{\w+\}", "", text))) > 1:
             parts = (re.escape(part) for part in re.split(r"\{\w+\}", text))
             found.append(re.compile(".+".join(parts)))
     return found

@@ -111,11 +111,11 @@ def test_a_sense_is_chosen_in_the_language_of_the_reader(senses_site, browser, p
     page.get_by_label("Bewertung, die das Paar verdienen soll").select_option("3")
     page.get_by_role("button", name="Paar machen").click()
     expect(said).to_have_text("Paar w2s-1 gemacht: mice#n und keyboard%1:06:00::.")
-    assert_no_english(page, "#senses-page", about="a (device|small animal) with ")
+    assert_no_english(page, "#senses-page", about='a (device|small animal) with |"type on the keyboard"')
     near.get_by_label("Nur Wortbedeutungen mit").fill("printed")
     near.get_by_role("button", name="Filtern").click()
     expect(near).to_contain_text("Keine Wortbedeutung in der Nähe passt.")
-    assert_no_english(page, "#senses-page")
+    assert_no_english(page, "#senses-around")
     assert_no_english(page, "header.site")
     watch.check()
 
