@@ -84,6 +84,7 @@ def german_page(site: Site, browser: Browser, name: str, path: str) -> Page:
     return page
 
 
+@pytest.mark.slow
 def test_a_german_project_is_german_on_a_phone_from_consent_to_the_end(site, browser, project):
     page, watch = site.context(browser, viewport=PHONE).new_page(), Watch()
     watch.over(page, site.address)
