@@ -12,8 +12,8 @@ from annotation.changes import SETTING_WORDS
 from annotation.comparison import COMPARISON_TYPES
 from annotation.guidelines import STARTERS
 from annotation.scale import named_points
-from annotation.services.writing import TypeTerms
-from annotation.types import Average, Role
+from annotation.senses import PARTS_OF_SPEECH, Relation
+from annotation.types import Average, ProjectSettings, Role
 from db.errors import DamagedError, UnreachableError, UnwritableError
 from kpdemo.locale.update import Domain, Message
 
@@ -31,6 +31,8 @@ def _unmarked() -> Iterator[tuple[Message, str]]:
         yield starter, "annotation/guidelines.py"
     for role in Role:
         yield role.value, "annotation/types.py"
+    for name in (*PARTS_OF_SPEECH.values(), *Relation):
+        yield str(name), "annotation/senses.py"
     for error in (UnreachableError, UnwritableError, DamagedError):
         yield error.for_users, "db/errors.py"
 
@@ -49,8 +51,9 @@ def _unmarked_of_project() -> Iterator[tuple[Message, str]]:
         "withdrawn",
     ):
         yield state, "annotation/ui/writing.py"
-    for field in TypeTerms.__slots__:
-        yield SETTING_WORDS.get(field, field), "annotation/changes.py"
+    for field in ProjectSettings.__slots__:
+        if field not in SETTING_WORDS:
+            yield field, "annotation/types.py"
     yield "larger item", "annotation/services/project_rows.py"
     for name in ("note", "comment", "name", "reason"):
         yield name, "annotation/wording.py"
@@ -63,6 +66,7 @@ RATER = Domain(
     (
         "annotation/ui/rate.py",
         *(f"annotation/{name}.py" for name in ("crowds", "errors", "passwords", "wording")),
+        "annotation/senses.py",
         *(f"annotation/services/{name}.py" for name in ("ratings", "rater_queue", "assignment", "repeats")),
         *(f"annotation/services/{name}.py" for name in ("accounts", "crowds", "sign_in", "tokens", "users")),
         *(f"annotation/web/{name}.py" for name in ("api", "guard", "routes", "sign_in")),
@@ -93,12 +97,16 @@ PROJECT = Domain(
         *(
             f"annotation/ui/{name}.py"
             for name in (
+                "accounts",
                 "adjudicate",
                 "agreement",
                 "figures",
+                "leaderboard",
                 "pages",
                 "pairs",
+                "predictions",
                 "projects",
+                "senses",
                 "wording",
                 "writing",
                 "widgets",
@@ -112,9 +120,15 @@ PROJECT = Domain(
                 "authoring",
                 "changes",
                 "comparison",
+                "predictions",
                 "projects",
                 "quality",
+                "relevance",
                 "scale",
+                "sense_pairs",
+                "system_report",
+                "systems",
+                "wordnet",
             )
         ),
         "annotation/scoring.py",
@@ -125,10 +139,13 @@ PROJECT = Domain(
         *(f"annotation/services/{name}.py" for name in ("project_rows",)),
         *(
             f"annotation/services/{name}.py"
-            for name in ("adjudication", "writing", "editing", "larger_items")
+            for name in (
+                *("adjudication", "audit", "writing", "editing", "excluded_ratings", "larger_items"),
+                *("leaderboard", "senses"),
+            )
         ),
     ),
-    ("annotation/assets/scripts/adjudicate.js",),
+    tuple(f"annotation/assets/scripts/{name}.js" for name in ("adjudicate", "senses")),
     more=_unmarked_of_project,
     beside=RATER,
 )

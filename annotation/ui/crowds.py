@@ -29,7 +29,7 @@ from annotation.ui.widgets import (
     whole_field,
     whole_of,
 )
-from annotation.ui.wording import ROLE_CHOICES, parse_role, time_html
+from annotation.ui.wording import parse_role, role_choices, time_html
 from annotation.web.downloads import workers_address
 from annotation.wording import quote_value
 from kpdemo.io.tables import spreadsheet_csv
@@ -236,7 +236,7 @@ def build_crowd_section(handlers: CrowdHandlers, links: Parts) -> CrowdSection:
             elem_id="many-names",
         )
         with gr.Row(elem_classes="form-row"):
-            role = gr.Dropdown(ROLE_CHOICES, value=Role.RATER.value, label="Role", elem_id="many-role")
+            role = gr.Dropdown(role_choices(), value=Role.RATER.value, label="Role", elem_id="many-role")
             invite = gr.Button("Make the links", elem_id="many-invite", min_width=120)
         made = answer_place("many-made")
     with gr.Accordion("A shared link, for a class or a crowd", open=False, elem_id="crowd") as part:

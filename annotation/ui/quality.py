@@ -167,7 +167,7 @@ def work_html(works: Sequence[Work], project: str) -> str:
     """The table with what it counts."""
     if not works:
         return empty_html(NO_RATERS)
-    return f"<p>{escape(WORK_SAYS)}</p>{savable_html(work_table(works), project, page='quality')}"
+    return f"<p>{escape(WORK_SAYS)}</p>{savable_html(lambda: work_table(works), project, page='quality')}"
 
 
 KINDS = {"training": "training pair", "checks": "check pair"}
