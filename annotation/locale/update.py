@@ -131,6 +131,7 @@ PROJECT = Domain(
                 "wordnet",
             )
         ),
+        "annotation/files/scores.py",
         "annotation/scoring.py",
         *(
             f"annotation/reliability/{name}.py"
