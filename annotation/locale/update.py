@@ -10,8 +10,11 @@ from pathlib import Path
 
 from annotation.changes import SETTING_WORDS
 from annotation.comparison import COMPARISON_TYPES
+from annotation.crowds import Outcome
 from annotation.guidelines import STARTERS
 from annotation.scale import named_points
+from annotation.services.pairs import PairState
+from annotation.services.quality import KnownKind
 from annotation.services.writing import TypeTerms
 from annotation.types import Average, Role
 from db.errors import DamagedError, UnreachableError, UnwritableError
@@ -51,6 +54,14 @@ def _unmarked_of_project() -> Iterator[tuple[Message, str]]:
         yield state, "annotation/ui/writing.py"
     for field in TypeTerms.__slots__:
         yield SETTING_WORDS.get(field, field), "annotation/changes.py"
+    for state in PairState:
+        yield state.value, "annotation/services/pairs.py"
+    for kind in KnownKind:
+        yield kind.value, "annotation/services/quality.py"
+    for state in ("open", "full", "ended", "revoked"):
+        yield state, "annotation/ui/crowds.py"
+    for state in ("removed", "blocked", "paused", "in training", "at work", "not begun", *Outcome):
+        yield state.replace("_", " "), "annotation/ui/crowds.py"
     yield "larger item", "annotation/services/project_rows.py"
     for name in ("note", "comment", "name", "reason"):
         yield name, "annotation/wording.py"
@@ -95,10 +106,12 @@ PROJECT = Domain(
             for name in (
                 "adjudicate",
                 "agreement",
+                "crowds",
                 "figures",
                 "pages",
                 "pairs",
                 "projects",
+                "quality",
                 "wording",
                 "writing",
                 "widgets",
@@ -112,12 +125,16 @@ PROJECT = Domain(
                 "authoring",
                 "changes",
                 "comparison",
+                "consent",
+                "exchange",
                 "projects",
                 "quality",
                 "scale",
+                "types",
             )
         ),
         "annotation/scoring.py",
+        "annotation/web/downloads.py",
         *(
             f"annotation/reliability/{name}.py"
             for name in ("planning", "raters", "repeats", "report", "upper_bound")
@@ -127,8 +144,12 @@ PROJECT = Domain(
             f"annotation/services/{name}.py"
             for name in ("adjudication", "writing", "editing", "larger_items")
         ),
+        *(
+            f"annotation/services/{name}.py"
+            for name in ("gold", "known_pairs", "pairs", "projects", "quality")
+        ),
     ),
-    ("annotation/assets/scripts/adjudicate.js",),
+    tuple(f"annotation/assets/scripts/{name}.js" for name in ("adjudicate", "export")),
     more=_unmarked_of_project,
     beside=RATER,
 )

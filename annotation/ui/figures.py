@@ -136,9 +136,10 @@ def listing_html(
     )
 
 
-def save_button(table: Table, project: str) -> str:
+def save_button(table: Table, project: str, *, called: str = "") -> str:
+    """Saves a table, which is `called` so on the page if not by its caption."""
     file = f"{file_name(project, table.name)}.csv"
-    return _save_button(file, "text/csv", table_csv(table), f"“{table.caption}”", "CSV")
+    return _save_button(file, "text/csv", table_csv(table), f"“{called or table.caption}”", "CSV")
 
 
 def latex_button(latex: str, what: str, file: str) -> str:
@@ -153,7 +154,7 @@ def latex_button(latex: str, what: str, file: str) -> str:
 
 def template_button(file: str, content: str) -> str:
     """Saves an empty table to fill in."""
-    return _save_button(file, "text/csv", content, "a template", "CSV", label="Template")
+    return _save_button(file, "text/csv", content, _("a template"), "CSV", label=_("Template"))
 
 
 def save_all_button(files: Mapping[str, str], file: str) -> str:

@@ -27,10 +27,12 @@ from annotation.services.gold import GoldService
 from annotation.services.leaderboard import Board, SystemService, board_as_csv, board_as_json
 from annotation.services.predictions import JudgementService
 from annotation.services.projects import ProjectService
+from annotation.translation import _
 from annotation.types import Project, Role, User
 from annotation.web.api import user_in
 from annotation.wording import plain_name, quote_value, whole_in
 from kpdemo.io.files import temporary_folder
+from kpdemo.translation import language_of, use_language
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,9 @@ class Admission:
 def _project_number(text: str) -> int:
     number = whole_in(text)
     if number is None:
-        raise NotFoundError(f"There is no project {quote_value(text)}: see the list of projects.")
+        raise NotFoundError(
+            _("There is no project {value}: see the list of projects.", value=quote_value(text))
+        )
     return number
 
 
@@ -94,10 +98,12 @@ def build_downloads(admission: Admission, gold: GoldService, folder: str = FOLDE
         raters: str = "",
         comments: str = "",
     ) -> Response:
-        if request.headers.get("sec-fetch-site") == "cross-site":  # a download is kept in the events
-            raise AccessError("Another site asked for this download: start it on the project's page.")
-        user, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
-        options = read_options(format, unfinished, raters, comments)
+        with use_language(language_of(request.cookies, request.headers)):  # files are in English
+            if request.headers.get("sec-fetch-site") == "cross-site":  # a download is kept in the events
+                raise AccessError(_("Another site asked for this download: start it on the project's page."))
+            user, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
+            options = read_options(format, unfinished, raters, comments)
+            gold.check(project.id, options)
         return _archive(gold, project.id, options, archive_name(project.name, options), user.id)
 
     return router
@@ -125,7 +131,9 @@ def read_options(format: str, unfinished: str, raters: str, comments: str = "") 
             comments == "yes",
         )
     except ValueError as error:
-        raise NotFoundError(f"{error}: choose the options on the project's page.") from None
+        raise NotFoundError(
+            _("{problem}: choose the options on the project's page.", problem=error)
+        ) from None
 
 
 def archive_name(project: str, options: ExportOptions) -> str:
