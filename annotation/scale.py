@@ -629,7 +629,7 @@ def _point(line: str, number: int, scale: Scale) -> Point:
         (mark("description"), description, LONGEST_DESCRIPTION),
     )
     for what, part, longest in limits:
-        told = {"where": where, "what": _(what), "grade": value}
+        told = {"where": where, "what": _(what), "grade": str(value)}
         if not _has_words(part):
             raise SettingsError(_("{where}: the {what} of {grade} is empty; {form}.", form=form, **told))
         if len(part) > longest:

@@ -33,7 +33,7 @@ from annotation.ui.widgets import (
     project_of_page,
     require_member,
 )
-from annotation.ui.wording import ROLE_CHOICES, ROLE_ORDER, parse_role, roles_text, time_html
+from annotation.ui.wording import ROLE_ORDER, parse_role, role_choices, roles_text, time_html
 from annotation.wording import LONGEST_NOTE
 from kpdemo.ui.html import count_noun, escape, group_digits
 from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, keep_reason, section_heading, shown_to_user
@@ -427,7 +427,9 @@ class _Invitation:
 def _build_invitation() -> _Invitation:
     section_heading("Invite by a link", "members-invite-heading")
     with gr.Row(elem_classes="form-row"):
-        role = gr.Dropdown(ROLE_CHOICES, value=Role.RATER.value, label="Role", elem_id="members-invited-role")
+        role = gr.Dropdown(
+            role_choices(), value=Role.RATER.value, label="Role", elem_id="members-invited-role"
+        )
         note = note_field("members")
     invite = gr.Button("Make a link", variant="primary", elem_id="members-invite")
     gr.HTML(
@@ -455,7 +457,7 @@ def _build_addition() -> _Addition:
             [], label="Account", allow_custom_value=True, elem_id="members-account", scale=3
         )
         role = gr.Dropdown(
-            ROLE_CHOICES, value=Role.RATER.value, label="Role", elem_id="members-role", scale=2
+            role_choices(), value=Role.RATER.value, label="Role", elem_id="members-role", scale=2
         )
         add = gr.Button("Add", elem_id="members-add", scale=1, min_width=80)
     with gr.Column(visible=False, elem_id="members-joining") as joining:
@@ -805,7 +807,7 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
             with gr.Row(elem_classes="form-row"):
                 parts["project"] = gr.Dropdown([], label="Project", elem_id="users-project", scale=3)
                 role = gr.Dropdown(
-                    ROLE_CHOICES, value=Role.RATER.value, label="Role", elem_id="users-role", scale=2
+                    role_choices(), value=Role.RATER.value, label="Role", elem_id="users-role", scale=2
                 )
             parts["note"] = note_field("users")
             invite = gr.Button("Make a link", elem_id="users-invite")

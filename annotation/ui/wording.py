@@ -28,7 +28,7 @@ from annotation.wording import LONGEST_NOTE, figure_text
 from kpdemo.ui.html import escape, group_digits
 
 ROLE_ORDER = (Role.ADMINISTRATOR, Role.ADJUDICATOR, Role.EDITOR, Role.WRITER, Role.RATER)
-ROLE_CHOICES = [(role.value, role.value) for role in reversed(ROLE_ORDER)]
+
 _QUOTED_OR_GROUPED = re.compile(r"'[^']*'|“[^”]*”|(?<![\d,.])\d{1,3}(?:,\d{3})+(?!\d|[,.]\d)")
 
 
@@ -64,6 +64,11 @@ def roles_text(roles: Iterable[Role]) -> str:
     """The highest first: administrator, rater."""
     held = set(roles)
     return ", ".join(_(role.value) for role in ROLE_ORDER if role in held)
+
+
+def role_choices() -> list[tuple[str, str]]:
+    """What a list of roles offers, the lowest first."""
+    return [(_(role.value), role.value) for role in reversed(ROLE_ORDER)]
 
 
 def parse_role(text: str) -> Role:
