@@ -182,7 +182,7 @@ def build_judgement_downloads(
     router = APIRouter(include_in_schema=folder != FOLDER)
 
     def answer(request: Request, project_id: str, suffix: str, lines: Lines) -> Response:
-        _, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
+        _user, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
         return Response(
             "".join(lines(judgements.pool(project.id))),
             media_type="text/plain; charset=utf-8",
@@ -243,7 +243,7 @@ def build_worker_downloads(admission: Admission, crowds: CrowdService, folder: s
     @router.get(folder + "workers.csv")
     @in_turn
     def download_workers(request: Request, project_id: str) -> Response:
-        _, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
+        _user, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
         return Response(
             lines_as_csv(crowds.workers(project.id)),
             media_type="text/csv; charset=utf-8",
@@ -269,11 +269,11 @@ def build_board_downloads(admission: Admission, systems: SystemService, folder: 
     @router.get(folder + _BOARD)
     @in_turn
     def download_board(request: Request, project_id: str, ending: str, gold: str = "") -> Response:
-        _, project = admission.admitted(request, project_id, Role.ADMINISTRATOR, Role.ADJUDICATOR)
+        _user, project = admission.admitted(request, project_id, Role.ADMINISTRATOR, Role.ADJUDICATOR)
         golds = [] if gold else systems.golds(project.id)
         gold_id = golds[0].id if golds else whole_in(gold)
         if ending not in _TYPES or gold_id is None:
-            raise NotFoundError("There is no such file: choose it on the leaderboard.")
+            raise NotFoundError(_("There is no such file: choose it on the leaderboard."))
         name = f"{plain_name(project.name)}-leaderboard.{ending}"
         return Response(
             _render_board(systems.board(project.id, gold_id), ending),

@@ -26,7 +26,10 @@ from kpdemo.translation import (
 )
 
 CODES = [code for code in LANGUAGES if code != ENGLISH]
-OF_OTHERS = {"SettingsError", "WrongSettings", "NoteError", "BodyError", "LargeBodyError", "ImportFileError"}
+OF_OTHERS = {
+    *("SettingsError", "WrongSettings", "NoteError", "BodyError", "LargeBodyError"),
+    *("ImportFileError", "InputError", "self._error", "self._blank", "self._no_grade"),
+}
 OF_BUGS = {"AssertionError", "LookupError"}
 """What programs and commands are told, in English, and of files that are imported which line is wrong."""
 EVERY = (RATER, PROJECT, PAGE)
@@ -106,7 +109,10 @@ def test_counts_and_decimals_are_written_as_the_language_does():
         assert (_("Close"), write_decimal(Decimal("0.50"))) == ("Close", "0.5")
 
 
-WHOLE = ("adjudicate", "agreement", "figures", "pages", "rate", "widgets", "wording", "writing")
+WHOLE = (
+    *("adjudicate", "agreement", "crowds", "figures", "pages", "pairs", "projects", "quality"),
+    *("rate", "widgets", "wording", "writing"),
+)
 """Pages of which nothing is left in English."""
 
 
