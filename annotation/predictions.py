@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 
+from annotation.translation import mark
+
 TYPE = "document2keyphrase"
 TITLE_BREAK = "\n\n"
 
@@ -126,10 +128,10 @@ class QueueOrder(StrEnum):
 
 
 ORDER_NAMES = {
-    QueueOrder.DOCUMENT: "Document by document",
-    QueueOrder.PROJECT: "As set for the project",
-    QueueOrder.UNCERTAIN: "Most uncertain first",
-    QueueOrder.MIXED: "Mixed: an uncertain pair and the project's next, in turn",
+    QueueOrder.DOCUMENT: mark("Document by document"),
+    QueueOrder.PROJECT: mark("As set for the project"),
+    QueueOrder.UNCERTAIN: mark("Most uncertain first"),
+    QueueOrder.MIXED: mark("Mixed: an uncertain pair and the project's next, in turn"),
 }
 """As pages offer them."""
 

@@ -38,6 +38,7 @@ import numpy as np
 from annotation.errors import NotFoundError, SettingsError
 from annotation.predictions import QueueOrder
 from annotation.scale import CLSS
+from annotation.translation import _
 from annotation.wording import quote_value
 from kpdemo.statistics import harmonic_mean
 
@@ -344,8 +345,14 @@ class JudgedPool:
             NotFoundError: it predicted nothing here.
         """
         if model not in self.models:
-            known = ", ".join(self.models) or "none"
-            raise NotFoundError(f"There is no model {quote_value(model)} in the project, which has {known}.")
+            known = ", ".join(self.models) or _("none")
+            raise NotFoundError(
+                _(
+                    "There is no model {model} in the project, which has {known}.",
+                    model=quote_value(model),
+                    known=known,
+                )
+            )
         return self._run_lines(model)
 
     def _run_lines(self, model: str) -> Iterator[str]:
@@ -353,7 +360,7 @@ class JudgedPool:
             names = {phrase.id: phrase.pair for phrase in document.phrases}
             ranked = document.runs.get(model, ())
             scores = run_scores(score for _, score in ranked)
-            for rank, ((phrase, _), score) in enumerate(zip(ranked, scores, strict=True), start=1):
+            for rank, ((phrase, _score), score) in enumerate(zip(ranked, scores, strict=True), start=1):
                 yield f"{trec_id(document.id)} Q0 {trec_id(names[phrase])} {rank} {score} {trec_id(model)}\n"
 
     def _score(self, model: str, options: JudgingOptions) -> ModelFigures:
@@ -376,9 +383,17 @@ def check_options(threshold: Decimal, k: int, unjudged: Unjudged = Unjudged.ZERO
         SettingsError: one of them cannot.
     """
     if not threshold.is_finite() or not LEAST_THRESHOLD <= threshold <= CLSS.highest:
-        raise SettingsError(f"The lowest grade of a keyphrase is {LEAST_THRESHOLD} to 4, not {threshold}.")
+        raise SettingsError(
+            _(
+                "The lowest grade of a keyphrase is {least} to 4, not {threshold}.",
+                least=LEAST_THRESHOLD,
+                threshold=threshold,
+            )
+        )
     if not 1 <= k <= MOST_RANKS:
-        raise SettingsError(f"The number of ranks that count is 1 to {MOST_RANKS:,}, not {k}.")
+        raise SettingsError(
+            _("The number of ranks that count is 1 to {most}, not {k}.", most=f"{MOST_RANKS:,}", k=k)
+        )
     return JudgingOptions(threshold, k, unjudged)
 
 

@@ -24,7 +24,6 @@ from annotation.agreement import (
     percentile_interval,
 )
 from annotation.translation import Sentence, mark
-from kpdemo.text import number_of
 
 FEWEST_PAIRS = 3
 _DIGITS = 12
@@ -62,12 +61,17 @@ class Resamples:
     spearman: Floats
 
 
+_ONE = mark("{count} pair: a correlation takes {fewest} or more.")
+_TOO_FEW = mark("{count} pairs: a correlation takes {fewest} or more.")
+GOLD_GRADES, SCORES = Sentence(mark("gold grades")), Sentence(mark("scores"))
+
+
 def why_undefined(gold: Floats, scores: Floats) -> str:
     """Why scores (N,) have no correlation with the grades (N,), in words; empty when they have one."""
     pairs = len(gold)
     if pairs < FEWEST_PAIRS:
-        return f"{number_of(pairs, 'pair')}: a correlation takes {FEWEST_PAIRS} or more."
-    return single_value_text(pairs, {"gold grades": gold, "scores": scores})
+        return Sentence(_TOO_FEW if pairs != 1 else _ONE, count=pairs, fewest=FEWEST_PAIRS)
+    return single_value_text(pairs, {GOLD_GRADES: gold, SCORES: scores})
 
 
 def single_value_text(pairs: int, named: Mapping[str, Floats]) -> str:
@@ -212,7 +216,7 @@ def _ratio(together: Floats, spreads: Floats, defined: Mask) -> Floats:
 def estimate(value: float, drawn: Floats) -> Estimate:
     """A value with its percentile interval over resamples (R,), nan where these are undefined."""
     if np.isnan(value):
-        return Estimate(None, reason="The values differ by no more than rounding.")
+        return Estimate(None, reason=Sentence(mark("The values differ by no more than rounding.")))
     if not len(drawn):
         return Estimate(value, interval_reason=NO_RESAMPLES)
     interval = percentile_interval(drawn)
@@ -220,7 +224,11 @@ def estimate(value: float, drawn: Floats) -> Estimate:
         left_out = np.isnan(drawn).sum()
         return Estimate(
             value,
-            interval_reason=f"{left_out:,} of {len(drawn):,} resamples drew one value only: no interval.",
+            interval_reason=Sentence(
+                mark("{count} of {resamples} resamples drew one value only: no interval."),
+                count=f"{left_out:,}",
+                resamples=f"{len(drawn):,}",
+            ),
         )
     return Estimate(value, *interval)
 

@@ -43,6 +43,7 @@ from annotation.senses import (
     sense_number,
     word_of,
 )
+from annotation.translation import _
 from annotation.types import ItemInput, KnownPairInput, NewPair
 from annotation.wording import UNSTORABLE, quote_value
 from kpdemo.io.files import parse_json
@@ -298,9 +299,15 @@ def checked_word(text: str) -> tuple[str, str | None]:
     word, letter = word_of(text)
     word = " ".join(word.replace("_", " ").split())
     if not word:
-        raise SenseError("No word is given: type one and look it up.")
+        raise SenseError(_("No word is given: type one and look it up."))
     if len(word) > LONGEST_WORD:
-        raise SenseError(f"The word has {len(word):,} characters: shorten it to {LONGEST_WORD}.")
+        raise SenseError(
+            _(
+                "The word has {length} characters: shorten it to {most}.",
+                length=f"{len(word):,}",
+                most=LONGEST_WORD,
+            )
+        )
     return word, letter
 
 
@@ -312,8 +319,12 @@ def neighbourhood_around(key: str, wordnet: WordNet) -> tuple[Sense, tuple[Sense
     """
     sense = wordnet.sense(key)
     if sense is None:
-        raise SenseError(f"WordNet has no sense {quote_value(key)}: choose one from the list.")
+        raise unknown_sense(key)
     return sense, neighbourhood(wordnet.edges, sense.synset)
+
+
+def unknown_sense(key: str) -> SenseError:
+    return SenseError(_("WordNet has no sense {key}: choose one from the list.", key=quote_value(key)))
 
 
 def senses_of_choice(choice: SenseChoice, wordnet: WordNet) -> PairSenses:
@@ -325,22 +336,29 @@ def senses_of_choice(choice: SenseChoice, wordnet: WordNet) -> PairSenses:
     looked = look_up(choice.word, choice.part_of_speech, wordnet)
     definition = " ".join(choice.definition.split()) if choice.is_own else ""
     if choice.is_own and not definition:
-        raise SenseError("The word's meaning is missing: write it in your own words.")
+        raise SenseError(_("The word's meaning is missing: write it in your own words."))
     if len(definition) > LONGEST_DEFINITION:
         raise SenseError(
-            f"The meaning has {len(definition):,} characters: shorten it to {LONGEST_DEFINITION:,}."
+            _(
+                "The meaning has {length} characters: shorten it to {most}.",
+                length=f"{len(definition):,}",
+                most=f"{LONGEST_DEFINITION:,}",
+            )
         )
     if not choice.meaning:
-        wanted = "closest sense" if choice.is_own else "meaning of the word"
-        raise SenseError(f"No {wanted} is chosen: choose one from the list.")
+        raise SenseError(
+            _("No closest sense is chosen: choose one from the list.")
+            if choice.is_own
+            else _("No meaning of the word is chosen: choose one from the list.")
+        )
     start, steps = neighbourhood_around(choice.meaning, wordnet)
     if not choice.is_own and start.synset not in {sense.synset for sense in looked.senses}:
-        raise SenseError(f"“{looked.word}” has no such sense: choose one from the list.")
+        raise SenseError(_("“{word}” has no such sense: choose one from the list.", word=looked.word))
     if not choice.key:
-        raise SenseError("No sense to compare with is chosen: choose one from the list.")
+        raise SenseError(_("No sense to compare with is chosen: choose one from the list."))
     compared = wordnet.sense(choice.key)
     if compared is None or compared.synset not in {step.synset for step in steps}:
-        raise SenseError("That sense is not near the word's meaning: choose one from the list.")
+        raise SenseError(_("That sense is not near the word's meaning: choose one from the list."))
     flag = None
     if choice.is_own:
         flag = WordFlag.OOS if looked.senses else WordFlag.OOV
@@ -366,7 +384,7 @@ def pair_of_choice(choice: SenseChoice, grade: Decimal, id: str, wordnet: WordNe
             key for key, name in PARTS_OF_SPEECH.items() if meaning and name == meaning.part_of_speech
         )
     if letter not in PARTS_OF_SPEECH:
-        raise SenseError("The part of speech is not known: choose noun, verb, adjective or adverb.")
+        raise SenseError(_("The part of speech is not known: choose noun, verb, adjective or adverb."))
     return NewPair(
         id=id,
         type=WORD_TO_SENSE,

@@ -14,12 +14,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from annotation.translation import _, mark, ngettext
+
 WORD_TO_SENSE = "word2sense"
 MOST_EDGES = 3
-WORDNET_ADVICE = (
+WORDNET_ADVICE = mark(
     "on Debian and Ubuntu `apt install wordnet-base wordnet-sense-index` puts it into /usr/share/wordnet, "
     "elsewhere unpack WordNet 3.0 of wordnet.princeton.edu and name its folder dict with --wordnet"
 )
+
+NO_WORDNET = mark("There is no WordNet in {folder} (no {file}): {advice}.")
+UNREADABLE_WORDNET = mark(
+    "WordNet in {folder} cannot be read ({reason}): fix that, or name another with --wordnet."
+)
+WORDNET_PROBLEMS = (NO_WORDNET, UNREADABLE_WORDNET, WORDNET_ADVICE)
+"""Of which what is kept of an error is made."""
 
 PARTS_OF_SPEECH = {"n": "noun", "v": "verb", "a": "adjective", "r": "adverb"}
 _LETTERS = {name: letter for letter, name in PARTS_OF_SPEECH.items()}
@@ -123,13 +132,16 @@ class PairSenses:
 
 def undescribed_text(pairs: int) -> str:
     """A warning that raters would grade pairs of a word and a sense by the key alone, and what to do."""
-    have = (
-        "pair has a sense key and no definition" if pairs == 1 else "pairs have sense keys and no definitions"
-    )
-    return (
-        f"{pairs:,} {have}, as there is no WordNet here: raters would grade bare keys. Install it before "
-        f"they do ({WORDNET_ADVICE}); then `python -m annotation pairs describe PROJECT`, or the page Word "
-        "senses, adds the definitions."
+    return ngettext(
+        "{count} pair has a sense key and no definition, as there is no WordNet here: raters would grade "
+        "bare keys. Install it before they do ({advice}); then `python -m annotation pairs describe "
+        "PROJECT`, or the page Word senses, adds the definitions.",
+        "{count} pairs have sense keys and no definitions, as there is no WordNet here: raters would grade "
+        "bare keys. Install it before they do ({advice}); then `python -m annotation pairs describe "
+        "PROJECT`, or the page Word senses, adds the definitions.",
+        pairs,
+        count=f"{pairs:,}",
+        advice=_(WORDNET_ADVICE),
     )
 
 
@@ -210,11 +222,9 @@ def word_label(item: str) -> str:
 
 
 FLAG_NOTES = {
-    WordFlag.OOV: "The dictionary does not have this word. It means:",
-    WordFlag.OOS: "The dictionary does not have this meaning of the word:",
+    WordFlag.OOV: mark("The dictionary does not have this word. It means:"),
+    WordFlag.OOS: mark("The dictionary does not have this meaning of the word:"),
 }
-MORE_GENERAL = "More general"
-SAME_KIND = "Others of the same kind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +259,7 @@ def item_views(type: str, left: str, right: str, senses: PairSenses | None) -> t
     word = ItemView(word_label(left))
     if senses is None:
         return word, ItemView(right)
-    note = "" if senses.flag is None else FLAG_NOTES[senses.flag]
+    note = "" if senses.flag is None else _(FLAG_NOTES[senses.flag])
     word = ItemView(word_label(left), note, senses.word_definition)
     return word, ItemView(right) if senses.sense is None else _sense_view(senses.sense, senses)
 
@@ -257,8 +267,8 @@ def item_views(type: str, left: str, right: str, senses: PairSenses | None) -> t
 def _sense_view(sense: SenseText, senses: PairSenses) -> ItemView:
     more = max(0, senses.sibling_count - len(senses.siblings))
     groups = (
-        SenseGroup(MORE_GENERAL, senses.parents),
-        SenseGroup(SAME_KIND, senses.siblings, more),
+        SenseGroup(_("More general"), senses.parents),
+        SenseGroup(_("Others of the same kind"), senses.siblings, more),
     )
     return ItemView(sense.words, "", sense.definition, tuple(group for group in groups if group.texts))
 

@@ -29,8 +29,8 @@ from annotation.scoring import (
     why_undefined,
     williams_test,
 )
+from annotation.translation import Sentence, _, mark, ngettext, tell
 from kpdemo.io.latex import Cell, latex_table
-from kpdemo.text import number_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def _grades(rows: Sequence[tuple[int, int, float]]) -> Grades:
     )
 
 
-NOT_SCORED = "The system does not score these pairs."
+NOT_SCORED = Sentence(mark("The system does not score these pairs."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,20 +357,35 @@ def wide_intervals_text(report: ScoreReport, called: Callable[[str], str] = str)
     Args:
         called: what the reader calls a comparison type.
     """
-    wide = [
-        f"{called(part.type)} has {number_of(part.pairs, 'pair')}, and "
-        + (
-            f"for “{part.system}” {part.reason.rstrip('.')}"
-            if part.reason
-            else f"the interval of “{part.system}” is {part.width:.2f} wide"
-        )
-        for part in wide_parts(report)
-    ]
+    wide = [_wide_text(part, called(part.type)) for part in wide_parts(report)]
     if not wide:
         return ""
-    return (
-        f"Uncertain ranks: {'; '.join(wide)}. A correlation lies between \N{MINUS SIGN}1 and 1, so that such "
-        "figures hardly tell systems apart."
+    return _(
+        "Uncertain ranks: {types}. A correlation lies between \N{MINUS SIGN}1 and 1, so that such figures "
+        "hardly tell systems apart.",
+        types="; ".join(wide),
+    )
+
+
+def _wide_text(part: WidePart, type: str) -> str:
+    if part.reason:
+        return ngettext(
+            "{type} has {count} pair, and for “{system}” {reason}",
+            "{type} has {count} pairs, and for “{system}” {reason}",
+            part.pairs,
+            count=f"{part.pairs:,}",
+            type=type,
+            system=part.system,
+            reason=tell(part.reason).rstrip(".。"),
+        )
+    return ngettext(
+        "{type} has {count} pair, and the interval of “{system}” is {width} wide",
+        "{type} has {count} pairs, and the interval of “{system}” is {width} wide",
+        part.pairs,
+        count=f"{part.pairs:,}",
+        type=type,
+        system=part.system,
+        width=f"{part.width:.2f}",
     )
 
 

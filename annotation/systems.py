@@ -25,10 +25,11 @@ from annotation.errors import ScoreFileError, WordNetError
 from annotation.exchange import fingerprint
 from annotation.files.scores import GoldPair, Key, Scores, read_scores
 from annotation.scale import CLSS, Scale
-from annotation.senses import WORD_TO_SENSE, is_sense_key, word_of
+from annotation.senses import WORD_TO_SENSE, WORDNET_PROBLEMS, is_sense_key, word_of
 from annotation.similarity import substring_similarity, tiling_similarity
 from annotation.system_report import System
-from kpdemo.text import number_of
+from annotation.translation import _, mark, ngettext, retell, tell
+from kpdemo.translation import ENGLISH, use_language
 
 Similarities = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 """How alike the two texts of each pair are, 0 to 1."""
@@ -136,8 +137,20 @@ def isotonic(training_scores: Floats, training_gold: Floats, scores: Floats) -> 
     return np.asarray(np.interp(scores, domain, curve), dtype=np.float64)
 
 
-LEFT_OUT = f"{WORD_TO_SENSE} is left out"
-"""How the remark of a baseline begins that had no WordNet."""
+LEFT_OUT = mark("{type} is left out: {reason}")
+"""The remark of a baseline that had no WordNet."""
+CALIBRATED = mark(
+    "{name}: its scores are fitted to the grades of {count} other pairs, type by type, by isotonic "
+    "regression."
+)
+"""The remark of a calibrated system; what else there is to say follows it."""
+
+
+def tell_remark(remark: str) -> str:
+    """A remark, which is kept in English, in the language of the answer."""
+    first, point, rest = remark.rpartition("isotonic regression.")
+    parts = (f"{first}{point}", rest.strip())
+    return " ".join(retell(part, CALIBRATED, LEFT_OUT, *WORDNET_PROBLEMS) for part in parts if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +191,13 @@ def open_senses(opened: Callable[[], Senses], *, is_optional: bool) -> tuple[Sen
     Raises:
         WordNetError: there is none, and it is not optional.
     """
-    try:
+    if not is_optional:
         return opened(), ""
-    except WordNetError as error:
-        if not is_optional:
-            raise
-        return None, f"{LEFT_OUT}: {error}"
+    with use_language(ENGLISH):  # the reason is kept, for readers of any language
+        try:
+            return opened(), ""
+        except WordNetError as error:
+            return None, LEFT_OUT.format(type=WORD_TO_SENSE, reason=error)
 
 
 def build_system(
@@ -234,19 +248,19 @@ def calibrate(
     """
     name = f"{system.name} (calibrated)"
     scores = _fit(system.scores, gold, training_scores.values, training)
-    how = (
-        f"{name}: its scores are fitted to the grades of {len(training):,} other pairs, type by type, by "
-        "isotonic regression."
-    )
+    how = CALIBRATED.format(name=name, count=f"{len(training):,}")
     left_out = system.left_out + training_scores.left_out
     return System(name, tuple(scores), " ".join(filter(None, (how, system.remark))), left_out)
 
 
 def left_out_text(scores: int) -> str:
     """That so many scores were of pairs without a gold grade."""
-    if scores == 1:
-        return "1 score is left out, as its pair has no gold grade so far."
-    return f"{scores:,} scores are left out, as their pairs have no gold grade so far."
+    return ngettext(
+        "{count} score is left out, as its pair has no gold grade so far.",
+        "{count} scores are left out, as their pairs have no gold grade so far.",
+        scores,
+        count=f"{scores:,}",
+    )
 
 
 def scores_text(system: System, gold: Sequence[GoldPair], called: Callable[[str], str] = str) -> str:
@@ -258,12 +272,24 @@ def scores_text(system: System, gold: Sequence[GoldPair], called: Callable[[str]
     """
     types = [pair.type for pair, score in zip(gold, system.scores, strict=True) if score is not None]
     lacking = [pair.type for pair, score in zip(gold, system.scores, strict=True) if score is None]
-    scored = f"{number_of(len(types), 'score')} ({_list_types(types, called)})."
+    scored = ngettext(
+        "{count} score ({types}).",
+        "{count} scores ({types}).",
+        len(types),
+        count=f"{len(types):,}",
+        types=_list_types(types, called),
+    )
     if not lacking:
         return scored
-    have = "has" if len(lacking) == 1 else "have"
-    unscored = f"{len(lacking):,} of {number_of(len(gold), 'pair')}, those of {_list_types(lacking, called)},"
-    return " ".join(filter(None, (scored, f"{unscored} {have} no score.", system.remark)))
+    unscored = ngettext(
+        "{count} of {pairs}, those of {types}, has no score.",
+        "{count} of {pairs}, those of {types}, have no score.",
+        len(lacking),
+        count=f"{len(lacking):,}",
+        pairs=ngettext("{count} pair", "{count} pairs", len(gold), count=f"{len(gold):,}"),
+        types=_list_types(lacking, called),
+    )
+    return " ".join(filter(None, (scored, unscored, tell_remark(system.remark))))
 
 
 def check_apart(gold: Sequence[GoldPair], training: Sequence[GoldPair]) -> None:
@@ -277,8 +303,14 @@ def check_apart(gold: Sequence[GoldPair], training: Sequence[GoldPair]) -> None:
     if both:
         first, again = both[0], known[fingerprint(both[0].type, both[0].left, both[0].right)]
         raise ScoreFileError(
-            f"{first.place}: the pair is also in the training grades ({again.place}), as are {len(both):,} "
-            f"of {len(gold):,} in all; calibrate on pairs other than those that are scored."
+            _(
+                "{place}: the pair is also in the training grades ({again}), as are {count} of {pairs} in "
+                "all; calibrate on pairs other than those that are scored.",
+                place=tell(first.place),
+                again=again.place,
+                count=f"{len(both):,}",
+                pairs=f"{len(gold):,}",
+            )
         )
 
 
@@ -291,8 +323,11 @@ def _read_training(request: ScoreFile | BuiltInSystem) -> ScoreFile | BuiltInSys
         return request
     if request.training is None:
         raise ScoreFileError(
-            f"{request.path} cannot be calibrated without the same system's scores of the training pairs; "
-            "name them with --training-scores."
+            _(
+                "{file} cannot be calibrated without the same system's scores of the training pairs; name "
+                "them with --training-scores.",
+                file=request.path,
+            )
         )
     return ScoreFile(request.name, request.training)
 
@@ -332,8 +367,11 @@ def _fit(
         ]
         if not seen:
             raise ScoreFileError(
-                f"The training grades have no scored pair of {type} to calibrate on; add some, or leave the "
-                "type out of what is measured."
+                _(
+                    "The training grades have no scored pair of {type} to calibrate on; add some, or leave "
+                    "the type out of what is measured.",
+                    type=type,
+                )
             )
         places = [place for place, pair in enumerate(gold) if pair.type == type]
         training_values, training_grades = np.array(seen, dtype=np.float64).T

@@ -7,6 +7,7 @@ The rating form carries the catalogue of what raters meet along; what only other
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -48,3 +49,20 @@ def tell(text: str) -> str:
         return text
     values = {name: tell(each) if isinstance(each, str) else each for name, each in text.values.items()}
     return _(text.message, **values)
+
+
+def retell(text: str, *messages: str) -> str:
+    """A sentence that is kept in English without its values, in the language of the answer.
+
+    Args:
+        text: made of one of the `messages`, as may be what stands in its places; another stays as it is.
+
+    >>> retell("news is left out: nobody came.", "{type} is left out: {reason}", "{who} came.")
+    'news is left out: nobody came.'
+    """
+    for message in messages:
+        parts = re.split(r"\{(\w+)\}", message)
+        wanted = "".join(f"(?P<{part}>.+)" if n % 2 else re.escape(part) for n, part in enumerate(parts))
+        if found := re.fullmatch(wanted, text, re.DOTALL):
+            return _(message, **{name: retell(each, *messages) for name, each in found.groupdict().items()})
+    return text

@@ -24,14 +24,17 @@ from nltk.corpus.reader.wordnet import WordNetError as NltkWordNetError
 
 from annotation.errors import WordNetError
 from annotation.senses import (
+    NO_WORDNET,
     PARTS_OF_SPEECH,
     RELATIONS,
+    UNREADABLE_WORDNET,
     WORDNET_ADVICE,
     Edge,
     Relation,
     Sense,
     is_sense_key,
 )
+from annotation.translation import _
 
 SYSTEM_FOLDER = Path("/usr/share/wordnet")
 """Where Debian's packages put it."""
@@ -71,14 +74,13 @@ class WordNet:
         self._folder = folder.resolve()
         missing = [name for name in NEEDED if not (folder / name).is_file()]
         if missing:
-            raise WordNetError(f"There is no WordNet in {folder} (no {missing[0]}): {WORDNET_ADVICE}.")
+            advice = _(WORDNET_ADVICE)
+            raise WordNetError(_(NO_WORDNET, folder=folder, file=missing[0], advice=advice))
         try:
             self._reader = _Reader(self._folder)
         except (OSError, ValueError, AssertionError, StopIteration, NltkWordNetError) as error:
             reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-            raise WordNetError(
-                f"WordNet in {folder} cannot be read ({reason}): fix that, or name another with --wordnet."
-            ) from error
+            raise WordNetError(_(UNREADABLE_WORDNET, folder=folder, reason=reason)) from error
 
     def of_word(self, word: str, part_of_speech: str | None = None) -> list[str]:
         """The definition of each sense of a word or one of its forms, the most frequent sense first.

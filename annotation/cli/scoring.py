@@ -295,7 +295,8 @@ def _show_system(system: SystemReport, report: ScoreReport) -> None:
     genres = [(f"Genre {name}", part) for _, name, part in _genre_parts(system) if not _is_small(part)]
     for name, part in (*system.types.items(), *genres):
         reason = part.pearson.reason or part.pearson.interval_reason or part.spearman.interval_reason
-        is_remarked = name == WORD_TO_SENSE and LEFT_OUT in system.remark
+        left_out = LEFT_OUT.format(type=name, reason="")
+        is_remarked = name == WORD_TO_SENSE and left_out in system.remark
         if reason and reason != NO_RESAMPLES and not is_remarked:
             show_line(f"{name}: {reason}")
 

@@ -13,10 +13,10 @@ from annotation.comparison import COMPARISON_TYPES
 from annotation.crowds import Outcome
 from annotation.guidelines import STARTERS
 from annotation.scale import named_points
+from annotation.senses import PARTS_OF_SPEECH, Relation
 from annotation.services.pairs import PairState
 from annotation.services.quality import KnownKind
-from annotation.services.writing import TypeTerms
-from annotation.types import Average, Role
+from annotation.types import Average, ProjectSettings, Role
 from db.errors import DamagedError, UnreachableError, UnwritableError
 from kpdemo.locale.update import Domain, Message
 
@@ -34,6 +34,8 @@ def _unmarked() -> Iterator[tuple[Message, str]]:
         yield starter, "annotation/guidelines.py"
     for role in Role:
         yield role.value, "annotation/types.py"
+    for name in (*PARTS_OF_SPEECH.values(), *Relation):
+        yield str(name), "annotation/senses.py"
     for error in (UnreachableError, UnwritableError, DamagedError):
         yield error.for_users, "db/errors.py"
 
@@ -52,8 +54,9 @@ def _unmarked_of_project() -> Iterator[tuple[Message, str]]:
         "withdrawn",
     ):
         yield state, "annotation/ui/writing.py"
-    for field in TypeTerms.__slots__:
-        yield SETTING_WORDS.get(field, field), "annotation/changes.py"
+    for field in ProjectSettings.__slots__:
+        if field not in SETTING_WORDS:
+            yield field, "annotation/types.py"
     for state in PairState:
         yield state.value, "annotation/services/pairs.py"
     for kind in KnownKind:
@@ -74,6 +77,7 @@ RATER = Domain(
     (
         "annotation/ui/rate.py",
         *(f"annotation/{name}.py" for name in ("crowds", "errors", "passwords", "wording")),
+        "annotation/senses.py",
         *(f"annotation/services/{name}.py" for name in ("ratings", "rater_queue", "assignment", "repeats")),
         *(f"annotation/services/{name}.py" for name in ("accounts", "crowds", "sign_in", "tokens", "users")),
         *(f"annotation/web/{name}.py" for name in ("api", "guard", "routes", "sign_in")),
@@ -104,14 +108,18 @@ PROJECT = Domain(
         *(
             f"annotation/ui/{name}.py"
             for name in (
+                "accounts",
                 "adjudicate",
                 "agreement",
                 "crowds",
                 "figures",
+                "leaderboard",
                 "pages",
                 "pairs",
+                "predictions",
                 "projects",
                 "quality",
+                "senses",
                 "wording",
                 "writing",
                 "widgets",
@@ -127,10 +135,16 @@ PROJECT = Domain(
                 "comparison",
                 "consent",
                 "exchange",
+                "predictions",
                 "projects",
                 "quality",
+                "relevance",
                 "scale",
                 "types",
+                "sense_pairs",
+                "system_report",
+                "systems",
+                "wordnet",
             )
         ),
         "annotation/scoring.py",
@@ -142,14 +156,17 @@ PROJECT = Domain(
         *(f"annotation/services/{name}.py" for name in ("project_rows",)),
         *(
             f"annotation/services/{name}.py"
-            for name in ("adjudication", "writing", "editing", "larger_items")
+            for name in (
+                *("adjudication", "audit", "writing", "editing", "excluded_ratings", "larger_items"),
+                *("leaderboard", "senses"),
+            )
         ),
         *(
             f"annotation/services/{name}.py"
             for name in ("gold", "known_pairs", "pairs", "projects", "quality")
         ),
     ),
-    tuple(f"annotation/assets/scripts/{name}.js" for name in ("adjudicate", "export")),
+    tuple(f"annotation/assets/scripts/{name}.js" for name in ("adjudicate", "export", "senses")),
     more=_unmarked_of_project,
     beside=RATER,
 )

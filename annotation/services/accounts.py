@@ -65,7 +65,7 @@ class Account:
 
     @property
     def state(self) -> str:
-        """In words."""
+        """In words of the command line."""
         if self.user.is_disabled:
             return "disabled"
         words = ["administrator"] if self.user.is_administrator else []
@@ -77,8 +77,17 @@ class Account:
 def renamed_text(before: str, name: str) -> str:
     """What has changed for the owner of an account, on the page and on the command line."""
     if name == before:
-        return f"{before} is called that already: nothing has changed."
-    return f"{before} is now called {name}, and signs in with that name."
+        return _("{name} is called that already: nothing has changed.", name=before)
+    return _("{before} is now called {name}, and signs in with that name.", before=before, name=name)
+
+
+_LAST_ENABLED = mark(
+    "{name} is the last administrator and cannot be disabled: make somebody else administrator first."
+)
+_LAST_IN_CHARGE = mark(
+    "{name} is the last administrator and cannot be made an ordinary user: make somebody else administrator "
+    "first."
+)
 
 
 class AccountService:
@@ -227,7 +236,7 @@ class AccountService:
         """
 
         def shut_out(session: Session) -> int:
-            check_not_the_last(session, get_user(session, name), "disabled")
+            check_not_the_last(session, get_user(session, name), _LAST_ENABLED)
             row = get_user(session, name, lock=True)
             sign_in.end_sessions_of(session, row.id)
             end_tokens_of(session, row.id)
@@ -261,7 +270,7 @@ class AccountService:
         """
         with self._database.session() as session:
             if not is_administrator:
-                check_not_the_last(session, get_user(session, name), "made an ordinary user")
+                check_not_the_last(session, get_user(session, name), _LAST_IN_CHARGE)
             row = get_user(session, name, lock=True)
             if row.is_administrator is not is_administrator:
                 row.is_administrator = is_administrator
@@ -435,15 +444,17 @@ class InvitationService:
             NoteError: the note is too long.
         """
         if (project_id is None) is not (role is None) or (name is None and role is None):
-            raise SettingsError("The invitation offers nothing: name an account, or a project and a role.")
+            raise SettingsError(_("The invitation offers nothing: name an account, or a project and a role."))
         note = normalise_note(
-            normalise_name(" ".join(note.split()), "The note"), "note", LONGEST_NOTE_OF_LINK
+            normalise_name(" ".join(note.split()), _("The note")), "note", LONGEST_NOTE_OF_LINK
         )
         now = self._clock()
         with self._database.session() as session:
             user = None if name is None else get_user(session, name)
             if user is not None and user.disabled_at is not None:
-                raise SettingsError(f"The account {user.name} is disabled: enable it before you invite.")
+                raise SettingsError(
+                    _("The account {name} is disabled: enable it before you invite.", name=user.name)
+                )
             if project_id is not None:
                 find_project(session, project_id)
             token = add_invitation(
@@ -575,24 +586,38 @@ def _check_names(names: Sequence[str]) -> list[str]:
         SettingsError: there are none or too many, or some cannot be used.
     """
     if not 1 <= len(names) <= MOST_INVITED:
-        raise SettingsError(f"Give 1 to {MOST_INVITED:,} names, one a line, not {len(names):,}.")
+        raise SettingsError(
+            _(
+                "Give 1 to {most} names, one a line, not {count}.",
+                most=f"{MOST_INVITED:,}",
+                count=f"{len(names):,}",
+            )
+        )
     notes: list[str] = []
     problems: list[str] = []
     seen: set[str] = set()
     for number, name in enumerate(names, 1):
         try:
-            note = normalise_note(normalise_name(name, "it"), "name", LONGEST_NOTE_OF_LINK)
-            reason = "it stands twice" if name_key(note) in seen else "" if note else "it is empty"
+            note = normalise_note(normalise_name(name, _("The name")), "name", LONGEST_NOTE_OF_LINK)
+            reason = (
+                _("The name stands twice")
+                if name_key(note) in seen
+                else ""
+                if note
+                else _("The name is empty")
+            )
         except AnnotationError as error:
-            note, reason = "", str(error).rstrip(".").replace("The name", "it")
+            note, reason = "", str(error).rstrip(".。")
         notes.append(note)
         seen.add(name_key(note))
         if reason:
             problems.append(f"{number} ({quote_value(name)}): {reason}")
     if problems:
         more = len(problems) - MOST_NAMED
-        told = "; ".join(problems[:MOST_NAMED]) + (f"; and {more:,} more" if more > 0 else "")
-        raise SettingsError(f"No links were made, as not every name can be used. {told}.")
+        named = [*problems[:MOST_NAMED], *([_("and {more} more", more=f"{more:,}")] if more > 0 else [])]
+        raise SettingsError(
+            _("No links were made, as not every name can be used. {problems}.", problems="; ".join(named))
+        )
     return notes
 
 

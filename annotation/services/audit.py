@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from annotation.scale import Scale
 from annotation.services.project_rows import find_project, scale_of
 from annotation.services.rater_queue import held_back_from
+from annotation.translation import _
 from annotation.wording import clean_text
 from db import Database
 from db.models import AdjudicationChange, AuditEvent, Pair, Project, User
@@ -185,6 +186,6 @@ def _fold_decisions(action: str, run: Sequence[Event], oldest: Event | None) -> 
     of_pairs = [last[pair] for pair in dict.fromkeys(event.detail["pair"] for event in run)]
     named: list[Any] = of_pairs[:_NAMED] if action == DECIDED else [one["pair"] for one in of_pairs[:_NAMED]]
     named += ["…"] if len(of_pairs) > _NAMED else []
-    times = f"{len(run)} or more" if run[-1] is oldest else len(run)
+    times = _("{count} or more", count=len(run)) if run[-1] is oldest else len(run)
     told = "decisions" if action == DECIDED else "pairs"
     return [Event(run[0].at, action, run[0].user, {"times": times, told: named})]

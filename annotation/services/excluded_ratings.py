@@ -20,6 +20,7 @@ from annotation.services.quality import let_go_on, quality_of, state_of
 from annotation.services.rater_queue import EXCLUDED
 from annotation.services.transactions import count_where
 from annotation.services.users import get_user, id_of
+from annotation.translation import _, ngettext
 from annotation.types import Clock, User, utcnow
 from annotation.wording import LONGEST_NOTE, normalise_note
 from db import Database, models
@@ -93,9 +94,12 @@ class Restoration:
         """That some could not be brought back; nothing where all were."""
         if not self.left:
             return ""
-        if self.left == 1:
-            return "1 grade stays set aside: the pair has all its raters."
-        return f"{self.left:,} grades stay set aside: these pairs have all their raters."
+        return ngettext(
+            "{count} grade stays set aside: the pair has all its raters.",
+            "{count} grades stay set aside: these pairs have all their raters.",
+            self.left,
+            count=f"{self.left:,}",
+        )
 
 
 class ExclusionService:
@@ -132,13 +136,19 @@ class ExclusionService:
         """
         why = normalise_note(reason, "reason", LONGEST_NOTE)
         if not why:
-            raise NoteError("No reason is given: say why, since agreement and gold sets tell it.")
+            raise NoteError(_("No reason is given: say why, since agreement and gold sets tell it."))
 
         def exclude(session: Session) -> int:
             project, user = _lock(session, project_id, user_name)
             count = _exclude(session, project.id, user.id, why, self._clock())
             if not count:
-                raise NotFoundError(f"{user.name!r} has no grades that count in {project.name!r}.")
+                raise NotFoundError(
+                    _(
+                        "{name} has no grades that count in {project}.",
+                        name=repr(user.name),
+                        project=repr(project.name),
+                    )
+                )
             return_kept(session.connection(), user.id, project.id)
             self._record(session, GRADES_EXCLUDED, project.id, user, by, grades=count, reason=why)
             return count
@@ -190,7 +200,13 @@ class ExclusionService:
             since = session.scalars(select(SetAside.at).where(*_whose(SetAside, project.id, user.id))).all()
             count, left = _restore(session, project.id, user.id, self._clock())
             if not count + left:
-                raise NotFoundError(f"{user.name!r} has no grades set aside in {project.name!r}.")
+                raise NotFoundError(
+                    _(
+                        "{name} has no grades set aside in {project}.",
+                        name=repr(user.name),
+                        project=repr(project.name),
+                    )
+                )
             if count:
                 if state.paused_at in since:
                     let_go_on(state, self._clock())

@@ -33,6 +33,7 @@ from annotation.system_report import (
     scores_to_latex,
 )
 from annotation.systems import Similarities
+from annotation.translation import Sentence, _, mark
 from annotation.types import Clock, User, utcnow
 from annotation.wording import check_name, is_id, name_key
 from db import Database
@@ -153,7 +154,7 @@ def find_gold_set(session: Session, project_id: int, gold_id: int) -> GoldSet:
     statement = select(GoldSet).where(GoldSet.id == gold_id, GoldSet.project_id == project_id)
     row = session.scalar(statement) if is_id(gold_id) else None
     if row is None:
-        raise NotFoundError("There is no such gold set any more: look at the leaderboard again.")
+        raise NotFoundError(_("There is no such gold set any more: look at the leaderboard again."))
     return row
 
 
@@ -169,7 +170,7 @@ def find_system(session: Session, project_id: int, system_id: int) -> ScoredSyst
     )
     row = session.scalar(statement) if is_id(system_id) else None
     if row is None:
-        raise NotFoundError("There is no such system any more: look at the leaderboard again.")
+        raise NotFoundError(_("There is no such system any more: look at the leaderboard again."))
     return row
 
 
@@ -191,7 +192,7 @@ def read_pairs(session: Session, gold_id: int) -> tuple[GoldPair, ...]:
         .where(GoldGrade.gold_set_id == gold_id)
         .order_by(GoldGrade.place)
     )
-    return tuple(GoldPair(*row, place="the gold set") for row in rows)
+    return tuple(GoldPair(*row, place=Sentence(mark("the gold set"))) for row in rows)
 
 
 def read_keys(session: Session, project_id: int) -> frozenset[Key]:
@@ -248,8 +249,12 @@ def check_training(pairs: int, grouped: Callable[[int], str] = "{:,}".format) ->
     """
     if pairs > MOST_PAIRS:
         raise ScoreFileError(
-            f"There are {grouped(pairs)} training pairs, and the leaderboard takes {grouped(MOST_PAIRS)}: "
-            "use `python -m annotation score`."
+            _(
+                "There are {count} training pairs, and the leaderboard takes {most}: use `python -m "
+                "annotation score`.",
+                count=grouped(pairs),
+                most=grouped(MOST_PAIRS),
+            )
         )
 
 
@@ -267,17 +272,27 @@ def check_names(names: Sequence[str], kept: Sequence[str]) -> None:
     for name in names:
         if name_key(name) in taken:
             raise SettingsError(
-                f"A system named {name!r} already exists: give another name, or remove that one."
+                _(
+                    "A system named {name} already exists: give another name, or remove that one.",
+                    name=repr(name),
+                )
             )
         taken.add(name_key(name))
     if len(kept) >= MOST_SYSTEMS:
         raise SettingsError(
-            f"There are {len(kept)} systems on this gold set, as many as can be: remove some first."
+            _(
+                "There are {count} systems on this gold set, as many as can be: remove some first.",
+                count=len(kept),
+            )
         )
     if len(taken) > MOST_SYSTEMS:
         raise SettingsError(
-            f"{len(taken)} systems would be on this gold set, and {MOST_SYSTEMS} can be: add fewer, or "
-            "remove some first."
+            _(
+                "{count} systems would be on this gold set, and {most} can be: add fewer, or remove some "
+                "first.",
+                count=len(taken),
+                most=MOST_SYSTEMS,
+            )
         )
 
 
@@ -289,13 +304,19 @@ def check_gold(gold: Gold) -> None:
     """
     if not gold.pairs:
         raise ScoreFileError(
-            "The gold set has no pairs with a grade yet: have some graded and adjudicated, or choose another "
-            "one."
+            _(
+                "The gold set has no pairs with a grade yet: have some graded and adjudicated, or choose "
+                "another one."
+            )
         )
     if len(gold.pairs) > MOST_PAIRS:
         raise ScoreFileError(
-            f"The gold set has {len(gold.pairs):,} pairs, and the leaderboard takes {MOST_PAIRS:,}: use "
-            "`python -m annotation score`."
+            _(
+                "The gold set has {count} pairs, and the leaderboard takes {most}: use `python -m annotation "
+                "score`.",
+                count=f"{len(gold.pairs):,}",
+                most=f"{MOST_PAIRS:,}",
+            )
         )
     for pair in gold.pairs:
         fields = {"type": pair.type, "id": pair.id, "genre": pair.genre or ""}
@@ -303,10 +324,16 @@ def check_gold(gold: Gold) -> None:
             if len(value) > _LONGEST[field]:
                 most = _LONGEST[field]
                 raise ScoreFileError(
-                    f"{pair.place}, field {field!r}: has {len(value)} characters; shorten it to {most}."
+                    _(
+                        "{place}, field {field}: has {length} characters; shorten it to {most}.",
+                        place=pair.place,
+                        field=repr(field),
+                        length=len(value),
+                        most=most,
+                    )
                 )
         if any("\0" in text for text in (*fields.values(), pair.left, pair.right)):
-            raise ScoreFileError(f"{pair.place}: holds the character U+0000; delete it.")
+            raise ScoreFileError(_("{place}: holds the character U+0000; delete it.", place=pair.place))
 
 
 UPLOADED = "scores"
@@ -542,7 +569,7 @@ def _version_of(session: Session, project: Project) -> OwnGold:
     """The same, of which no texts are kept."""
     by_key = (by_code_point(session, column) for column in (Pair.type, Pair.external_id))
     digest, count = GoldDigest(), 0
-    for _, pair in _read_gold(session, project, *by_key):
+    for _key, pair in _read_gold(session, project, *by_key):
         if pair is not None:
             digest.add(pair)
             count += 1
@@ -566,7 +593,7 @@ def _read_gold(
             key,
             None
             if grade is None
-            else GoldPair(*key, row.left, row.right, grade, row.genre, "the project's gold"),
+            else GoldPair(*key, row.left, row.right, grade, row.genre, Sentence(mark("the project's gold"))),
         )
 
 

@@ -11,7 +11,6 @@ from sqlalchemy import ColumnElement, Select, select, true, update
 from sqlalchemy.orm import Session
 
 from annotation.authoring import WritingDesk
-from annotation.errors import GradeError
 from annotation.sense_pairs import (
     Dictionary,
     SenseChoice,
@@ -30,6 +29,7 @@ from annotation.services.rater_queue import bar_raters
 from annotation.services.transactions import count_where
 from annotation.services.users import id_of
 from annotation.services.writing import WritingService
+from annotation.translation import _
 from annotation.types import Clock, NewPair, User, utcnow
 from db import Database
 from db.models import Pair, TrainingPair
@@ -72,8 +72,7 @@ class SenseService:
         wanted = pair_of_choice(choice, grade, "", self._dictionary.open())
         with self._database.session() as session:
             project = as_project(find_project(session, project_id, lock=True))
-            if not (scale := project.settings.scale).allows(grade):
-                raise GradeError(f"A grade is {scale.text}, not {grade}: choose one.")
+            project.settings.scale.check(grade)
             ids = (f"w2s-{number}" for number in count(next_order(session, Pair, project_id) + 1))
             free = next(id for id in ids if session.scalar(_pairs_of_id(project_id, id)) is None)
             pair = replace(wanted, id=free)
@@ -81,7 +80,11 @@ class SenseService:
             importer.add([pair])
             if importer.summary().equal_texts:
                 raise SenseError(
-                    f"The pair of {pair.left} and {pair.right} already exists: choose another sense."
+                    _(
+                        "The pair of {left} and {right} already exists: choose another sense.",
+                        left=pair.left,
+                        right=pair.right,
+                    )
                 )
             row = session.scalars(_pairs_of_id(project_id, pair.id)).one()
             now = self._clock()
@@ -104,7 +107,7 @@ class SenseService:
         """
         task = self._writing.task(writing_id, writer_id)
         if task.type != WORD_TO_SENSE:
-            raise SenseError("Your item is not a word: continue with it under Write.")
+            raise SenseError(_("Your item is not a word: continue with it under Write."))
         found = senses_of_choice(replace(choice, word=task.left), self._dictionary.open())
         senses = {"key": choice.key, **senses_to_json(found)}
         spent = None if seconds is None else task.seconds + seconds

@@ -198,17 +198,17 @@ def lock_administrators(session: Session) -> list[UserRow]:
     return list(session.scalars(statement))
 
 
-def check_not_the_last(session: Session, user: UserRow, deed: str) -> None:
+def check_not_the_last(session: Session, user: UserRow, refusal: str) -> None:
     """Keep somebody who can administer, until the transaction ends.
+
+    Args:
+        refusal: a marked message with a place for the {name}.
 
     Raises:
         SettingsError: the user is the last administrator who can sign in.
     """
     if [row.id for row in lock_administrators(session)] == [user.id]:
-        raise SettingsError(
-            f"{user.name} is the last administrator and cannot be {deed}: "
-            "make somebody else administrator first."
-        )
+        raise SettingsError(_(refusal, name=user.name))
 
 
 _MAKER, _LEADS = aliased(UserRow), aliased(Membership)

@@ -19,6 +19,7 @@ from annotation.services.excluded_ratings import ExclusionService, RaterGrades, 
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.services.users import OpenInvitation
+from annotation.translation import _, mark, ngettext
 from annotation.types import Role, User
 from annotation.ui.figures import listing_html
 from annotation.ui.widgets import (
@@ -33,12 +34,21 @@ from annotation.ui.widgets import (
     project_of_page,
     require_member,
 )
-from annotation.ui.wording import ROLE_ORDER, parse_role, role_choices, roles_text, time_html
+from annotation.ui.wording import (
+    ROLE_ORDER,
+    grades_text,
+    pairs_text,
+    parse_role,
+    regroup_numbers,
+    role_choices,
+    roles_text,
+    time_html,
+)
 from annotation.wording import LONGEST_NOTE
-from kpdemo.ui.html import count_noun, escape, group_digits
+from kpdemo.ui.html import escape, group_digits
 from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, keep_reason, section_heading, shown_to_user
 
-NO_OPEN_LINKS = "No links are open. A link is listed here until it is used, expires or is revoked."
+NO_OPEN_LINKS = mark("No links are open. A link is listed here until it is used, expires or is revoked.")
 
 
 @dataclass(frozen=True)
@@ -59,9 +69,9 @@ class LinksHandlers:
         with shown_to_user(AnnotationError):
             project_id, by = self._admit(request)
             if link is None:
-                raise SettingsError("No link is chosen: choose one.")
+                raise SettingsError(_("No link is chosen: choose one."))
             self.invitations.revoke(int(link), project_id, by=by)
-            said = done_html("The link is revoked: it can no longer be used.")
+            said = done_html(_("The link is revoked: it can no longer be used."))
             return said, *fill_links(self.invitations, project_id).values()
 
     def _admit(self, request: gr.Request) -> tuple[int | None, User]:
@@ -88,11 +98,11 @@ def build_links_section(handlers: LinksHandlers, prefix: str) -> LinksSection:
     Args:
         prefix: of the page, for the ids of its parts and the names of its events.
     """
-    section_heading("Open links", f"{prefix}-links-heading")
+    section_heading(_("Open links"), f"{prefix}-links-heading")
     listing = gr.HTML("", elem_id=f"{prefix}-links", elem_classes="open-links", js_on_load=None)
     with gr.Row(elem_classes="form-row"):
-        link = gr.Dropdown([], label="Link", elem_id=f"{prefix}-open-link", scale=3)
-        revoke = gr.Button("Revoke", interactive=False, elem_id=f"{prefix}-revoke", scale=1, min_width=120)
+        link = gr.Dropdown([], label=_("Link"), elem_id=f"{prefix}-open-link", scale=3)
+        revoke = gr.Button(_("Revoke"), interactive=False, elem_id=f"{prefix}-revoke", scale=1, min_width=120)
     revoked = answer_place(f"{prefix}-revoked")
     parts = Parts(links=listing, link=link, revoke=revoke)
     on_choice(link, handlers.choose_link, revoke, api_name=f"choose_link_of_{prefix}", show_progress="hidden")
@@ -109,7 +119,9 @@ def build_links_section(handlers: LinksHandlers, prefix: str) -> LinksSection:
 def fill_links(invitations: InvitationService, project_id: int | None) -> dict[str, Any]:
     """What the section shows: of one project, or of the whole server."""
     links = invitations.open_invitations(project_id)
-    choices = [(f"{link_for(link)}: {link_gives(link)}, number {link.id}", link.id) for link in links]
+    choices = [
+        (_("{whom}: {gift}", whom=link_for(link), gift=numbered_gift(link)), link.id) for link in links
+    ]
     return {
         "links": open_links_html(links),
         "link": gr.Dropdown(choices=choices, value=None),
@@ -119,7 +131,7 @@ def fill_links(invitations: InvitationService, project_id: int | None) -> dict[s
 
 def note_field(prefix: str) -> gr.Textbox:
     """For whom a link is meant; the list of open links tells it."""
-    return gr.Textbox(label="For whom (optional)", max_lines=1, elem_id=f"{prefix}-link-note")
+    return gr.Textbox(label=_("For whom (optional)"), max_lines=1, elem_id=f"{prefix}-link-note")
 
 
 def invitation_address(request: gr.Request, token: str) -> str:
@@ -138,7 +150,7 @@ def link_html(address: str, sentence: str) -> str:
     return (
         f'<div class="note" role="status"><p>{escape(sentence)}</p>'
         f'<p class="link-row"><code>{escape(address)}</code>'
-        f'<button type="button" class="keep" data-copy data-content="{escape(address)}">Copy</button>'
+        f'<button type="button" class="keep" data-copy data-content="{escape(address)}">{_("Copy")}</button>'
         "</p></div>"
     )
 
@@ -146,38 +158,48 @@ def link_html(address: str, sentence: str) -> str:
 def open_links_html(links: Sequence[OpenInvitation]) -> str:
     """Whom each open link is for, what it gives, since when and until when."""
     if not links:
-        return empty_html(NO_OPEN_LINKS)
+        return empty_html(_(NO_OPEN_LINKS))
     rows = "".join(map(_link_row, links))
-    return listing_html(("For", "Made", "By", "Valid until"), rows, label="Open links")
+    heads = (_("For"), _("Made"), _("By"), _("Valid until"))
+    return listing_html(heads, rows, label=_("Open links"))
 
 
 def link_for(link: OpenInvitation) -> str:
     """Who may use it, or is meant to where anybody may."""
     if link.is_set_up:
-        return "the person who sets up the server"
-    anybody = f"{link.note} (or the first person to open it)" if link.note else "the first person to open it"
-    return link.user_name or anybody
+        return _("the person who sets up the server")
+    if link.user_name:
+        return link.user_name
+    if link.note:
+        return _("{note} (or the first person to open it)", note=link.note)
+    return _("the first person to open it")
 
 
 def link_gives(link: OpenInvitation) -> str:
     """What it gives them."""
     if link.is_set_up:
-        return "administrator of the server"
-    return "a password" if link.role is None else f"{link.role.value} in {link.project}"
+        return _("administrator of the server")
+    if link.role is None:
+        return _("a password")
+    return _("{role} in {project}", role=_(link.role.value), project=link.project)
+
+
+def numbered_gift(link: OpenInvitation) -> str:
+    """What it gives, and the number that tells it from others."""
+    return _("{gift}, number {number}", gift=link_gives(link), number=link.id)
 
 
 def _link_row(link: OpenInvitation) -> str:
-    gives = f"{link_gives(link)}, number {link.id}"
     return (
-        f'<tr><th scope="row" dir="auto">{escape(link_for(link))}<small>{escape(gives)}</small>'
+        f'<tr><th scope="row" dir="auto">{escape(link_for(link))}<small>{escape(numbered_gift(link))}</small>'
         f"</th><td>{time_html(link.created_at)}</td>"
-        f'<td dir="auto">{escape(link.created_by or "command line")}</td>'
+        f'<td dir="auto">{escape(link.created_by or _("command line"))}</td>'
         f"<td>{time_html(link.expires_at)}</td></tr>"
     )
 
 
-NOBODY = "No members yet. Add an account, or invite somebody by a link."
-JOIN_HINT = (
+NOBODY = mark("No members yet. Add an account, or invite somebody by a link.")
+JOIN_HINT = mark(
     "Makes you a rater of the project. Skip pairs whose grades you have seen. Raters should not adjudicate "
     "pairs they may still grade, so Adjudicate and Agreement do not show you those."
 )
@@ -186,8 +208,8 @@ JOIN_HINT = (
 def joined_html(project_id: int) -> str:
     """That the user is a rater now, and where to grade."""
     return (
-        '<p class="note done" role="status">You are a rater of this project now. '
-        f'<a href="/annotate/rate?project={project_id}">Grade pairs</a></p>'
+        f'<p class="note done" role="status">{_("You are a rater of this project now.")} '
+        f'<a href="/annotate/rate?project={project_id}">{_("Grade pairs")}</a></p>'
     )
 
 
@@ -206,32 +228,37 @@ def members_html(
         is_asked: whether there is one now.
     """
     if not members:
-        return empty_html(NOBODY)
-    heads = ("Account", "Role", "Signs in", *(() if consents is None else ("Agreed",)))
+        return empty_html(_(NOBODY))
+    heads = (_("Account"), _("Role"), _("Signs in"), *(() if consents is None else (_("Agreed"),)))
     rows = "".join(
         f'<tr><th scope="row" dir="auto">{escape(member.user.name)}</th>'
-        f"<td>{escape(roles_text(member.roles))}"
-        f"{' (paused)' if Role.RATER in member.roles and member.user.id in paused else ''}</td>"
+        f"<td>{escape(_roles(member, is_paused=member.user.id in paused))}</td>"
         f"<td>{escape(_state(member))}</td>"
         f"{'' if consents is None else _when(member, consents.get(member.user.id), is_asked=is_asked)}</tr>"
         for member in members
     )
-    return listing_html(heads, rows, label="Members")
+    return listing_html(heads, rows, label=_("Members"))
+
+
+def _roles(member: Member, *, is_paused: bool) -> str:
+    roles = roles_text(member.roles)
+    return _("{roles} (paused)", roles=roles) if is_paused and Role.RATER in member.roles else roles
 
 
 def _when(member: Member, consent: Consent | None, *, is_asked: bool) -> str:
     """A cell that says when; those are asked who rate or write."""
     if consent is None:
         lacks = is_asked and member.roles & {Role.RATER, Role.WRITER}
-        return f"<td>{'not yet' if lacks else '–'}</td>"
+        return f"<td>{_('not yet') if lacks else '–'}</td>"
+    when = time_html(consent.at)
     is_earlier = is_asked and not consent.is_current
-    return f"<td>{time_html(consent.at)}{', to an earlier text' if is_earlier else ''}</td>"
+    return f"<td>{_('{time}, to an earlier text', time=when) if is_earlier else when}</td>"
 
 
 def _state(member: Member) -> str:
     if member.user.is_disabled:
-        return "disabled"
-    return "yes" if member.user.has_password else "not yet: no password"
+        return _("disabled")
+    return _("yes") if member.user.has_password else _("not yet: no password")
 
 
 _SEPARATOR = ":"
@@ -254,9 +281,9 @@ class MembersHandlers:
         """Give an account that exists a role."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             if not name:
-                raise SettingsError("No account is chosen: choose one, or invite somebody by a link.")
+                raise SettingsError(_("No account is chosen: choose one, or invite somebody by a link."))
             member = self.projects.add_member(project_id, name, parse_role(role), by=user)
-            said = f"{member.user.name} is {roles_text(member.roles)} now."
+            said = _("{name} is {roles} now.", name=member.user.name, roles=roles_text(member.roles))
             return done_html(said), *self._fill(project_id, user)
 
     def invite(self, request: gr.Request, role: str, note: str | None = "") -> tuple[Any, ...]:
@@ -264,11 +291,12 @@ class MembersHandlers:
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             chosen = parse_role(role)
             token = self.invitations.invite(project_id=project_id, role=chosen, note=note or "", by=user)
-            article = "an" if chosen.value[0] in "ae" else "a"
-            number = self.invitations.invitation(token).number
-            said = (
-                f"Send this link, number {number}, to one person. The first person to use it, "
-                f"within {LASTS.days} days, becomes {article} {chosen.value}. It is not shown again."
+            said = _(
+                "Send this link, number {number}, to one person. The first person to use it, within {days} "
+                "days, gets the role {role}. It is not shown again.",
+                number=self.invitations.invitation(token).number,
+                days=LASTS.days,
+                role=_(chosen.value),
             )
             link = link_html(invitation_address(request, token), said)
             return link, gr.Textbox(value=""), *fill_links(self.invitations, project_id).values()
@@ -276,11 +304,11 @@ class MembersHandlers:
     def remove(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
         """Take a role away; what its user graded stays."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
-            role, _, name = (chosen or "").partition(_SEPARATOR)
+            role, _separator, name = (chosen or "").partition(_SEPARATOR)
             if not name:
-                raise SettingsError("No member is chosen: choose one and the role to remove.")
+                raise SettingsError(_("No member is chosen: choose one and the role to remove."))
             self.projects.remove_member(project_id, name, parse_role(role), by=user)
-            said = f"{name} is no longer {role}; grades and decisions are kept."
+            said = _("{name} is no longer {role}; grades and decisions are kept.", name=name, role=_(role))
             return done_html(said), *self._fill(project_id, user)
 
     def pause(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
@@ -288,7 +316,7 @@ class MembersHandlers:
         with shown_to_user(AnnotationError):
             project_id, user, name = self._chosen_rater(request, chosen)
             self.quality.pause(project_id, name, by=user)
-            said = f"{name} is paused: grades are kept, and open pairs go to others."
+            said = _("{name} is paused: grades are kept, and open pairs go to others.", name=name)
             return done_html(said), *self._fill(project_id, user, chosen)
 
     def resume(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
@@ -296,11 +324,12 @@ class MembersHandlers:
         with shown_to_user(AnnotationError):
             project_id, user, name = self._chosen_rater(request, chosen)
             self.quality.resume(project_id, name, by=user)
-            return done_html(f"{name} can go on grading."), *self._fill(project_id, user, chosen)
+            said = _("{name} can go on grading.", name=name)
+            return done_html(said), *self._fill(project_id, user, chosen)
 
     def choose(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
         """What can be done with the role that is chosen; what was said of another one goes."""
-        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _user):
             members, paused = self.projects.members(project_id), self.quality.paused_raters(project_id)
             return "", *_member_buttons(chosen, members, paused)
 
@@ -312,21 +341,23 @@ class MembersHandlers:
 
     def _chosen_rater(self, request: gr.Request, chosen: str | None) -> tuple[int, User, str]:
         project_id, user = require_member(request, self.accounts, Role.ADMINISTRATOR)
-        role, _, name = (chosen or "").partition(_SEPARATOR)
+        role, _separator, name = (chosen or "").partition(_SEPARATOR)
         if not name:
-            raise SettingsError("No member is chosen: choose the rater to pause or resume.")
-        if role != Role.RATER:
-            raise SettingsError(f"{name} is chosen as {role}: choose a rater to pause or resume.")
+            raise SettingsError(_("No member is chosen: choose the rater to pause or resume."))
+        if parse_role(role) is not Role.RATER:
+            raise SettingsError(
+                _("{name} is chosen as {role}: choose a rater to pause or resume.", name=name, role=_(role))
+            )
         return project_id, user, name
 
     def _fill(self, project_id: int, user: User, chosen: str | None = None) -> tuple[Any, ...]:
         members, paused = self.projects.members(project_id), self.quality.paused_raters(project_id)
         accounts = [
-            (user.name if user.has_password else f"{user.name} – no password yet", user.name)
+            (user.name if user.has_password else _("{name} – no password yet", name=user.name), user.name)
             for user in self.accounts.users_to_add(project_id)
         ]
         held = [
-            (f"{member.user.name} – {role.value}", f"{role.value}{_SEPARATOR}{member.user.name}")
+            (f"{member.user.name} – {_(role.value)}", f"{role.value}{_SEPARATOR}{member.user.name}")
             for member in members
             for role in ROLE_ORDER
             if role in member.roles
@@ -390,14 +421,14 @@ class _MemberList:
 
 
 def _build_list() -> _MemberList:
-    section_heading("Members", "members-heading")
+    section_heading(_("Members"), "members-heading")
     said = answer_place("members-said")
     members = gr.HTML("", elem_id="members-list", js_on_load=None)
-    held = gr.Dropdown([], label="Member", allow_custom_value=True, elem_id="members-held")
+    held = gr.Dropdown([], label=_("Member"), allow_custom_value=True, elem_id="members-held")
     with gr.Row(elem_id="members-actions"):
-        remove = choice_button("Remove this role", "members-remove")
-        pause = choice_button("Pause this rater", "members-pause")
-        resume = choice_button("Resume this rater", "members-resume")
+        remove = choice_button(_("Remove this role"), "members-remove")
+        pause = choice_button(_("Pause this rater"), "members-pause")
+        resume = choice_button(_("Resume this rater"), "members-resume")
     return _MemberList(said, members, held, (remove, pause, resume))
 
 
@@ -405,7 +436,7 @@ def _member_buttons(
     chosen: str | None, members: Sequence[Member], paused: Collection[int]
 ) -> tuple[gr.Button, ...]:
     """Remove, pause, resume: those that make sense for this role can be pressed; all stay where they are."""
-    role, _, name = (chosen or "").partition(_SEPARATOR)
+    role, _separator, name = (chosen or "").partition(_SEPARATOR)
     there = role in set(Role) and _has(members, name, Role(role))
     rates = there and role == Role.RATER
     is_paused = rates and any(member.user.id in paused for member in members if member.user.name == name)
@@ -425,17 +456,15 @@ class _Invitation:
 
 
 def _build_invitation() -> _Invitation:
-    section_heading("Invite by a link", "members-invite-heading")
+    section_heading(_("Invite by a link"), "members-invite-heading")
     with gr.Row(elem_classes="form-row"):
         role = gr.Dropdown(
-            role_choices(), value=Role.RATER.value, label="Role", elem_id="members-invited-role"
+            role_choices(), value=Role.RATER.value, label=_("Role"), elem_id="members-invited-role"
         )
         note = note_field("members")
-    invite = gr.Button("Make a link", variant="primary", elem_id="members-invite")
-    gr.HTML(
-        f'<p class="small">A link lets one person in, within {LASTS.days} days.</p>',
-        elem_id="members-link-hint",
-    )
+    invite = gr.Button(_("Make a link"), variant="primary", elem_id="members-invite")
+    hint = _("A link lets one person in, within {days} days.", days=LASTS.days)
+    gr.HTML(f'<p class="small">{hint}</p>', elem_id="members-link-hint")
     return _Invitation(role, note, invite, answer_place("members-link"))
 
 
@@ -451,26 +480,26 @@ class _Addition:
 
 
 def _build_addition() -> _Addition:
-    section_heading("Add an account", "members-add-heading")
+    section_heading(_("Add an account"), "members-add-heading")
     with gr.Row(elem_classes="form-row"):
         account = gr.Dropdown(
-            [], label="Account", allow_custom_value=True, elem_id="members-account", scale=3
+            [], label=_("Account"), allow_custom_value=True, elem_id="members-account", scale=3
         )
         role = gr.Dropdown(
-            role_choices(), value=Role.RATER.value, label="Role", elem_id="members-role", scale=2
+            role_choices(), value=Role.RATER.value, label=_("Role"), elem_id="members-role", scale=2
         )
-        add = gr.Button("Add", elem_id="members-add", scale=1, min_width=80)
+        add = gr.Button(_("Add"), elem_id="members-add", scale=1, min_width=80)
     with gr.Column(visible=False, elem_id="members-joining") as joining:
-        join = gr.Button("Grade it myself", elem_id="members-join")
-        gr.HTML(f'<p class="small">{JOIN_HINT}</p>', elem_id="members-join-hint")
+        join = gr.Button(_("Grade it myself"), elem_id="members-join")
+        gr.HTML(f'<p class="small">{_(JOIN_HINT)}</p>', elem_id="members-join-hint")
     said = answer_place("members-added")
     return _Addition(account, role, add, joining, join, said)
 
 
-EXPLAINED_HTML = (
-    '<p class="small">Grades that are set aside count nowhere, and other raters are given these pairs. The '
-    "rater is paused and never gets them again. Grades can be brought back only for pairs that still need "
-    "one. Agreement and gold sets say how many grades were set aside, when and why.</p>"
+EXPLAINED = mark(
+    "Grades that are set aside count nowhere, and other raters are given these pairs. The rater is paused "
+    "and never gets them again. Grades can be brought back only for pairs that still need one. Agreement and "
+    "gold sets say how many grades were set aside, when and why."
 )
 
 
@@ -482,12 +511,12 @@ class ExclusionHandlers:
 
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """The raters to choose from, none of them chosen."""
-        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _user):
             return self._fill(project_id, None)
 
     def choose(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """What there is of the chosen rater, and what can be done with it; what was said of another goes."""
-        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _user):
             return "", *self._fill(project_id, name)[1:]
 
     def look_again(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
@@ -498,7 +527,13 @@ class ExclusionHandlers:
         """Count the chosen rater's grades nowhere, and empty the reason."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             count = self.grades.exclude(project_id, _chosen(name), reason or "", by=user)
-            said = f"{count_noun(count, 'grade')} of {name} set aside: others are given these pairs."
+            said = ngettext(
+                "{count} grade of {name} set aside: others are given this pair.",
+                "{count} grades of {name} set aside: others are given these pairs.",
+                count,
+                count=group_digits(count),
+                name=name,
+            )
             return done_html(said), *self._fill(project_id, name, is_done=True)
 
     def restore(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
@@ -528,36 +563,52 @@ class ExclusionHandlers:
 
 def _chosen(name: str | None) -> str:
     if not name:
-        raise SettingsError("No rater is chosen: choose whose grades are to be set aside or brought back.")
+        raise SettingsError(_("No rater is chosen: choose whose grades are to be set aside or brought back."))
     return name
 
 
 def grades_html(rater: RaterGrades, pairs: int) -> str:
     """What would be set aside or brought back."""
-    said = f"{rater.name}: {count_noun(rater.grades, 'grade')} of {count_noun(pairs, 'pair')} of the project"
+    counts = {"name": rater.name, "grades": grades_text(rater.grades), "pairs": pairs_text(pairs)}
+    said = _("{name}: {grades} of {pairs} of the project.", **counts)
     if rater.set_aside:
-        said += f", and {group_digits(rater.set_aside)} set aside"
-    return f'<p dir="auto">{escape(said)}.</p>'
+        excluded = group_digits(rater.set_aside)
+        said = _(
+            "{name}: {grades} of {pairs} of the project, and {excluded} set aside.",
+            **counts,
+            excluded=excluded,
+        )
+    return f'<p dir="auto">{escape(said)}</p>'
 
 
 def describe_restoration(name: str, done: Restoration) -> str:
-    said = f"{count_noun(done.grades, 'grade')} of {name} brought back."
-    paused = f"{name} stays paused." if done.is_paused else ""
-    return " ".join(filter(None, (said, done.left_text, paused)))
+    said = ngettext(
+        "{count} grade of {name} brought back.",
+        "{count} grades of {name} brought back.",
+        done.grades,
+        count=group_digits(done.grades),
+        name=name,
+    )
+    paused = _("{name} stays paused.", name=name) if done.is_paused else ""
+    return " ".join(filter(None, (said, regroup_numbers(done.left_text), paused)))
 
 
 def build_exclusion_section(handlers: ExclusionHandlers) -> tuple[Filling, tuple[Any, ...]]:
     """How it is filled, and the events that change which grades count, and who is paused."""
-    with gr.Accordion("Set the grades of a rater aside", open=False, elem_id="set-aside") as part:
-        gr.HTML(EXPLAINED_HTML, elem_id="set-aside-explained")
+    with gr.Accordion(_("Set the grades of a rater aside"), open=False, elem_id="set-aside") as part:
+        gr.HTML(f'<p class="small">{_(EXPLAINED)}</p>', elem_id="set-aside-explained")
         kept = build_kept_form("set-aside")
         with gr.Row(elem_classes="form-row"):
             rater = gr.Dropdown(
-                [], label="Rater", info="Who has graded", allow_custom_value=True, elem_id="set-aside-rater"
+                [],
+                label=_("Rater"),
+                info=_("Who has graded"),
+                allow_custom_value=True,
+                elem_id="set-aside-rater",
             )
             reason = gr.Textbox(
-                label="Reason",
-                info="Gold sets contain it: do not name anybody",
+                label=_("Reason"),
+                info=_("Gold sets contain it: do not name anybody"),
                 max_lines=1,
                 max_length=LONGEST_NOTE,
                 interactive=False,
@@ -566,14 +617,14 @@ def build_exclusion_section(handlers: ExclusionHandlers) -> tuple[Filling, tuple
         there = gr.HTML("", elem_id="set-aside-grades", js_on_load=None)
         with gr.Row(elem_classes="form-row"):
             go = gr.Button(
-                "Set these grades aside",
+                _("Set these grades aside"),
                 variant="stop",
                 interactive=False,
                 elem_id="set-aside-run",
                 min_width=96,
             )
             back = gr.Button(
-                "Bring them back", interactive=False, elem_id="set-aside-bring-back", min_width=96
+                _("Bring them back"), interactive=False, elem_id="set-aside-bring-back", min_width=96
             )
         said = answer_place("set-aside-said")
     shown: list[Any] = [rater, there, reason, go, back]
@@ -591,23 +642,25 @@ def build_exclusion_section(handlers: ExclusionHandlers) -> tuple[Filling, tuple
     return Filling(handlers.show, shown, "show_graded", keeping=keeping), changed
 
 
-NO_EVENTS = "Nothing has been done yet."
+NO_EVENTS = mark("Nothing has been done yet.")
 LONGEST_SHOWN = 10_000
 """Characters of a text that was replaced."""
-LONG_TEXT = "The text before: python -m annotation events PROJECT --json, and the manifest of gold sets."
+LONG_TEXT = mark(
+    "The text before: python -m annotation events PROJECT --json, and the manifest of gold sets."
+)
 
 
 def events_html(events: Sequence[Event]) -> str:
     """What was done, the last thing first."""
     if not events:
-        return empty_html(NO_EVENTS)
+        return empty_html(_(NO_EVENTS))
     rows = "".join(
         f"<tr><td>{time_html(event.at)}</td>"
-        f'<td dir="auto">{escape(event.user or "command line")}</td><td>{escape(event.action)}</td>'
+        f'<td dir="auto">{escape(event.user or _("command line"))}</td><td>{escape(_(event.action))}</td>'
         f'<td dir="auto">{_detail_html(event)}</td></tr>'
         for event in events
     )
-    return listing_html(("When", "Who", "What", "Details"), rows, label="Events")
+    return listing_html((_("When"), _("Who"), _("What"), _("Details")), rows, label=_("Events"))
 
 
 def _detail_html(event: Event) -> str:
@@ -618,17 +671,14 @@ def _detail_html(event: Event) -> str:
 
 def _earlier_html(name: str, text: str) -> str:
     if len(text) > LONGEST_SHOWN:
-        return f"<br>{LONG_TEXT}"
+        return f"<br>{_(LONG_TEXT)}"
     return (
-        f"<details><summary>{escape(name.capitalize())} before</summary>"
+        f"<details><summary>{escape(_('{text} before', text=name[:1].upper() + name[1:]))}</summary>"
         f'<p class="earlier-text" dir="auto">{escape(text)}</p></details>'
     )
 
 
-LINK_HINT = f"A link lets one person in, within {LASTS.days} days. It cannot be looked up later."
-_SENT = (
-    f"Send this link to that person only. It works once, within {LASTS.days} days, and is not shown again."
-)
+LINK_HINT = mark("A link lets one person in, within {days} days. It cannot be looked up later.")
 
 
 @dataclass(frozen=True)
@@ -673,8 +723,8 @@ class UsersHandlers:
             by = self._administrator(request)
             user = self.accounts.add_user(name or "", is_administrator=bool(is_administrator), by=by)
             token = self.invitations.invite(user.name, by=by)
-            said = f"{user.name} is added, and chooses a password with this link. {_SENT}"
-            link = link_html(invitation_address(request, token), said)
+            said = _("{name} is added, and chooses a password with this link.", name=user.name)
+            link = link_html(invitation_address(request, token), f"{said} {_send_text()}")
             return {"added": link, "name": "", "is_administrator": False, **self._fill(user.name)}
 
     def invite_to_project(
@@ -684,15 +734,15 @@ class UsersHandlers:
         with shown_to_user(AnnotationError):
             by = self._administrator(request)
             if not project_id:
-                raise SettingsError("No project is chosen: choose one, or make one first.")
+                raise SettingsError(_("No project is chosen: choose one, or make one first."))
             chosen = parse_role(role)
             token = self.invitations.invite(project_id=int(project_id), role=chosen, note=note or "", by=by)
-            number = self.invitations.invitation(token).number
-            said = (
-                f"The first to use this link, number {number}, gets the role {chosen.value} in the "
-                f"project. {_SENT}"
+            said = _(
+                "The first to use this link, number {number}, gets the role {role} in the project.",
+                number=self.invitations.invitation(token).number,
+                role=_(chosen.value),
             )
-            link = link_html(invitation_address(request, token), said)
+            link = link_html(invitation_address(request, token), f"{said} {_send_text()}")
             return {"invited": link, "note": "", **fill_links(self.invitations, None)}
 
     def renew(self, request: gr.Request, name: str | None) -> dict[str, Any]:
@@ -700,13 +750,16 @@ class UsersHandlers:
         with shown_to_user(AnnotationError):
             by, user = self._administrator(request), self._chosen(name)
             token = self.invitations.invite(user.name, by=by)
-            said = f"{user.name} chooses a new password with this link; until then the old one stays. {_SENT}"
-            if not user.has_password:
-                said = f"{user.name} chooses a password with this link. {_SENT}"
-            return {
-                "changed": link_html(invitation_address(request, token), said),
-                **self._fill(user.name),
-            }
+            said = (
+                _(
+                    "{name} chooses a new password with this link; until then the old one stays.",
+                    name=user.name,
+                )
+                if user.has_password
+                else _("{name} chooses a password with this link.", name=user.name)
+            )
+            link = link_html(invitation_address(request, token), f"{said} {_send_text()}")
+            return {"changed": link, **self._fill(user.name)}
 
     def rename(self, request: gr.Request, name: str | None, new_name: str | None) -> dict[str, Any]:
         """Give an account another name, and empty the field."""
@@ -720,28 +773,32 @@ class UsersHandlers:
         with shown_to_user(AnnotationError):
             by, user = self._administrator(request), self._another(request, name)
             self.accounts.disable(user.name, by=by)
-            return self._answer(user.name, f"{user.name} is disabled and signed out; grades are kept.")
+            said = _("{name} is disabled and signed out; grades are kept.", name=user.name)
+            return self._answer(user.name, said)
 
     def enable(self, request: gr.Request, name: str | None) -> dict[str, Any]:
         """Let a disabled account in again."""
         with shown_to_user(AnnotationError):
             by, user = self._administrator(request), self._chosen(name)
             self.accounts.enable(user.name, by=by)
-            return self._answer(user.name, f"{user.name} can sign in again.")
+            return self._answer(user.name, _("{name} can sign in again.", name=user.name))
 
     def promote(self, request: gr.Request, name: str | None) -> dict[str, Any]:
         """Make somebody administrator of the server."""
         with shown_to_user(AnnotationError):
             by, user = self._administrator(request), self._chosen(name)
             self.accounts.set_administrator(user.name, True, by=by)
-            return self._answer(user.name, f"{user.name} is an administrator of the server now.")
+            said = _("{name} is an administrator of the server now.", name=user.name)
+            return self._answer(user.name, said)
 
     def demote(self, request: gr.Request, name: str | None) -> dict[str, Any]:
         """Make an administrator an ordinary user."""
         with shown_to_user(AnnotationError):
             by, user = self._administrator(request), self._another(request, name)
             self.accounts.set_administrator(user.name, False, by=by)
-            said = f"{user.name} is no longer an administrator of the server; roles in projects stay."
+            said = _(
+                "{name} is no longer an administrator of the server; roles in projects stay.", name=user.name
+            )
             return self._answer(user.name, said)
 
     def _administrator(self, request: gr.Request) -> User:
@@ -749,14 +806,14 @@ class UsersHandlers:
 
     def _chosen(self, name: str | None) -> User:
         if not name:
-            raise SettingsError("No account is chosen: choose one.")
+            raise SettingsError(_("No account is chosen: choose one."))
         return self.accounts.user(name)
 
     def _another(self, request: gr.Request, name: str | None) -> User:
         """The chosen account, if it is not one's own: nobody locks themselves out by mistake."""
         user = self._chosen(name)
         if user.name == request.username:
-            raise SettingsError(f"{user.name} is your own account: ask another administrator.")
+            raise SettingsError(_("{name} is your own account: ask another administrator.", name=user.name))
         return user
 
     def _answer(self, name: str, said: str) -> dict[str, Any]:
@@ -774,43 +831,52 @@ class UsersHandlers:
         }
 
 
+def _send_text() -> str:
+    """What to do with a link for one person."""
+    return _(
+        "Send this link to that person only. It works once, within {days} days, and is not shown again.",
+        days=LASTS.days,
+    )
+
+
 def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
     """Everything on accounts: those that are there on the left, new ones and open links on the right."""
-    parts = Parts(closed=gr.HTML(empty_html("Opening the accounts."), elem_id="users-closed"))
+    parts = Parts(closed=gr.HTML(empty_html(_("Opening the accounts.")), elem_id="users-closed"))
     with gr.Row(visible=False, elem_classes="columns", elem_id="users-page") as parts["body"]:
         with gr.Column(scale=6, min_width=320):
-            section_heading("All accounts", "users-heading")
+            section_heading(_("All accounts"), "users-heading")
             parts["accounts"] = gr.HTML("", elem_id="users-list", js_on_load=None)
-            section_heading("Change an account", "users-change-heading")
-            parts["chosen"] = chosen = gr.Dropdown([], label="Account", elem_id="users-chosen")
+            section_heading(_("Change an account"), "users-change-heading")
+            parts["chosen"] = chosen = gr.Dropdown([], label=_("Account"), elem_id="users-chosen")
             with gr.Row(elem_id="users-actions"):
                 for name, label in CHANGES.items():
-                    parts[name] = choice_button(label, f"users-{name}")
+                    parts[name] = choice_button(_(label), f"users-{name}")
             with gr.Row(elem_classes="form-row"):
                 parts["new_name"] = gr.Textbox(
-                    label="New name", max_lines=1, elem_id="users-new-name", scale=3
+                    label=_("New name"), max_lines=1, elem_id="users-new-name", scale=3
                 )
-                rename = gr.Button("Rename", elem_id="users-rename", scale=1, min_width=120)
+                rename = gr.Button(_("Rename"), elem_id="users-rename", scale=1, min_width=120)
             parts["changed"] = answer_place("users-changed")
-            section_heading("What was done", "users-events-heading")
+            section_heading(_("What was done"), "users-events-heading")
             parts["events"] = gr.HTML("", elem_id="users-events", js_on_load=None)
         with gr.Column(scale=5, min_width=320):
-            section_heading("Add an account", "users-add-heading")
-            parts["name"] = gr.Textbox(label="Name", max_lines=1, elem_id="users-name")
+            section_heading(_("Add an account"), "users-add-heading")
+            parts["name"] = gr.Textbox(label=_("Name"), max_lines=1, elem_id="users-name")
             parts["is_administrator"] = gr.Checkbox(
-                label="Administrator of the server", elem_id="users-administrator"
+                label=_("Administrator of the server"), elem_id="users-administrator"
             )
-            add = gr.Button("Add and make a link", variant="primary", elem_id="users-add")
-            gr.HTML(f'<p class="small">{LINK_HINT}</p>', elem_id="users-hint")
+            add = gr.Button(_("Add and make a link"), variant="primary", elem_id="users-add")
+            hint = _(LINK_HINT, days=LASTS.days)
+            gr.HTML(f'<p class="small">{hint}</p>', elem_id="users-hint")
             parts["added"] = answer_place("users-added")
-            section_heading("Invite to a project", "users-invite-heading")
+            section_heading(_("Invite to a project"), "users-invite-heading")
             with gr.Row(elem_classes="form-row"):
-                parts["project"] = gr.Dropdown([], label="Project", elem_id="users-project", scale=3)
+                parts["project"] = gr.Dropdown([], label=_("Project"), elem_id="users-project", scale=3)
                 role = gr.Dropdown(
-                    role_choices(), value=Role.RATER.value, label="Role", elem_id="users-role", scale=2
+                    role_choices(), value=Role.RATER.value, label=_("Role"), elem_id="users-role", scale=2
                 )
             parts["note"] = note_field("users")
-            invite = gr.Button("Make a link", elem_id="users-invite")
+            invite = gr.Button(_("Make a link"), elem_id="users-invite")
             parts["invited"] = answer_place("users-invited")
             links = LinksHandlers(handlers.accounts, handlers.invitations, in_project=False)
             parts |= build_links_section(links, "users").parts
@@ -849,7 +915,8 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
 def accounts_html(accounts: Sequence[Account]) -> str:
     """A table of accounts: whether they sign in, and what they may do where."""
     rows = "".join(map(_account_row, accounts))
-    return listing_html(("Account", "State", "Projects", "Since"), rows, label="Accounts")
+    heads = (_("Account"), _("State"), _("Projects"), _("Since"))
+    return listing_html(heads, rows, label=_("Accounts"))
 
 
 def _account_row(account: Account) -> str:
@@ -860,17 +927,27 @@ def _account_row(account: Account) -> str:
         f"<bdi>{escape(project)}</bdi>: {escape(roles_text(held))}" for project, held in by_project.items()
     )
     return (
-        f'<tr><th scope="row" dir="auto">{escape(account.user.name)}</th><td>{escape(account.state)}</td>'
+        f'<tr><th scope="row" dir="auto">{escape(account.user.name)}</th>'
+        f"<td>{escape(_account_state(account.user))}</td>"
         f"<td>{roles or '–'}</td><td>{time_html(account.created_at)}</td></tr>"
     )
 
 
+def _account_state(user: User) -> str:
+    if user.is_disabled:
+        return _("disabled")
+    words = [_("administrator of the server")] if user.is_administrator else []
+    if not user.has_password:
+        words.append(_("no password yet"))
+    return ", ".join(words) or _("user")
+
+
 CHANGES = {
-    "renew": "Make a password link",
-    "disable": "Disable",
-    "enable": "Enable",
-    "promote": "Make administrator",
-    "demote": "Make ordinary user",
+    "renew": mark("Make a password link"),
+    "disable": mark("Disable"),
+    "enable": mark("Enable"),
+    "promote": mark("Make administrator"),
+    "demote": mark("Make ordinary user"),
 }
 """What can be done with an account: the handler, and its button."""
 

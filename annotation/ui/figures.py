@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from io import BytesIO
@@ -17,6 +17,7 @@ from annotation.translation import _, mark, tell
 from annotation.ui.wording import figure, grades_text, pairs_text, time_html
 from annotation.wording import plain_name, share_text
 from kpdemo.io.tables import spreadsheet_csv
+from kpdemo.translation import ENGLISH, use_language
 from kpdemo.ui.charts import (
     COLOURS,
     LINE,
@@ -79,9 +80,15 @@ def table_html(table: Table, *, page: str = "agreement") -> str:
     )
 
 
-def savable_html(table: Table, project: str, *, page: str) -> str:
-    """The table, and a button that saves it."""
-    return f'{table_html(table, page=page)}<p class="actions">{save_button(table, project)}</p>'
+def savable_html(build: Callable[[], Table | None], project: str, *, page: str) -> str:
+    """The table, and a button that saves it with English words, for programs; nothing where there is none."""
+    table = build()
+    with use_language(ENGLISH):
+        kept = build()
+    if table is None or kept is None:
+        return ""
+    save = save_button(kept, project, called=table.caption)
+    return f'{table_html(table, page=page)}<p class="actions">{save}</p>'
 
 
 def undefined_html(elem_id: str, *tables: Table) -> str:
@@ -335,7 +342,7 @@ def genre_chart(systems: Sequence[str], genres: Sequence[tuple[str, Sequence[flo
         "showgrid": False,
         "fixedrange": True,
     }
-    layout["yaxis"] = {**titled_axis("Pearson, summed over genres"), "zeroline": True}
+    layout["yaxis"] = {**titled_axis(_("Pearson, summed over genres")), "zeroline": True}
     return chart_of(traces, layout)
 
 

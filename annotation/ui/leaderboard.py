@@ -54,7 +54,9 @@ from annotation.systems import (
     needs_senses,
     open_senses,
     scores_text,
+    tell_remark,
 )
+from annotation.translation import _, mark, ngettext, tell
 from annotation.types import Role
 from annotation.ui.figures import (
     Cell,
@@ -78,10 +80,11 @@ from annotation.ui.widgets import (
     require_leader,
     require_member,
 )
-from annotation.ui.wording import regroup_numbers, time_html, time_in
+from annotation.ui.wording import pairs_text, regroup_numbers, time_html, time_in
 from annotation.web.downloads import board_address
+from kpdemo.translation import ENGLISH, use_language
 from kpdemo.ui.charts import Chart, chart_buttons, show_chart
-from kpdemo.ui.html import count_noun, escape, group_digits
+from kpdemo.ui.html import escape, group_digits
 from kpdemo.ui.widgets import (
     QUIETLY,
     done_html,
@@ -96,22 +99,22 @@ from kpdemo.ui.widgets import (
 SHOWN_DIGITS = 12
 """Of the SHA-256 of a gold set."""
 ORIGINS = {
-    UPLOADED: "Scores from files",
-    "lcs": "Longest common substring (lcs)",
-    "gst": "Greedy String Tiling (gst)",
-    "embedding": "Embedding of the default model (embedding)",
+    UPLOADED: mark("Scores from files"),
+    "lcs": mark("Longest common substring (lcs)"),
+    "gst": mark("Greedy String Tiling (gst)"),
+    "embedding": mark("Embedding of the default model (embedding)"),
 }
 """Where a system's scores come from, as the page calls it."""
 
 
 def pearson_table(board: Board) -> Table:
     """The official figures: Pearson by type, its sum, the rank by the sum; and who added the system."""
-    return _figures_table(board, "pearson", "Pearson (official), ranked by its sum", is_pearson=True)
+    return _figures_table(board, "pearson", _("Pearson (official), ranked by its sum"), is_pearson=True)
 
 
 def spearman_table(board: Board) -> Table:
     """The second opinion."""
-    return _figures_table(board, "spearman", "Spearman, ranked by its sum", is_pearson=False)
+    return _figures_table(board, "spearman", _("Spearman, ranked by its sum"), is_pearson=False)
 
 
 def _figures_table(board: Board, name: str, caption: str, *, is_pearson: bool) -> Table:
@@ -125,15 +128,15 @@ def _figures_table(board: Board, name: str, caption: str, *, is_pearson: bool) -
         system, entry = report.systems[place], board.entries[place]
         total = system.sum_pearson if is_pearson else system.sum_spearman
         figures = (alpha_of(estimate_of(system.types[type])) for type in report.types)
-        about = (ORIGINS[entry.origin], entry.at, entry.by or "command line") if is_pearson else ()
+        about = (_(ORIGINS[entry.origin]), entry.at, entry.by or _("command line")) if is_pearson else ()
         rows.append((system.name, ranks[place], *figures, alpha_of(total), *about))
     columns = (
-        Column("System", text=True),
-        Column("Rank"),
+        Column(_("System"), text=True),
+        Column(_("Rank")),
         *(Column(type_label(type), 3) for type in report.types),
-        Column("Sum", 3),
+        Column(_("Sum"), 3),
     )
-    about_columns = tuple(Column(name, text=True) for name in ("Scores", "Added", "By"))
+    about_columns = tuple(Column(name, text=True) for name in (_("Scores"), _("Added"), _("By")))
     return Table(name, caption, columns + about_columns if is_pearson else columns, tuple(rows))
 
 
@@ -143,13 +146,13 @@ def ranks_table(board: Board) -> Table | None:
     if len(report.systems) < 2:
         return None
     by = (*report.types, "sum_pearson", "sum_spearman")
-    names = (*(type_label(type) for type in report.types), "Sum of Pearson", "Sum of Spearman")
+    names = (*(type_label(type) for type in report.types), _("Sum of Pearson"), _("Sum of Spearman"))
     rows: list[tuple[Cell, ...]] = [
         (report.systems[place].name, *(ranks[each][place] for each in by))
         for place in board.report.best_first()
     ]
-    columns = (Column("System", text=True), *(Column(name) for name in names))
-    return Table("ranks", "Ranks: Pearson by type, and both sums", columns, tuple(rows))
+    columns = (Column(_("System"), text=True), *(Column(name) for name in names))
+    return Table("ranks", _("Ranks: Pearson by type, and both sums"), columns, tuple(rows))
 
 
 def genres_table(board: Board) -> Table | None:
@@ -162,8 +165,8 @@ def genres_table(board: Board) -> Table | None:
         (systems[place].name, *(alpha_of(systems[place].genres[genre].all.pearson) for genre in genres))
         for place in board.report.best_first()
     ]
-    columns = (Column("System", text=True), *(Column(genre, 3) for genre in genres))
-    return Table("genres", "Pearson by genre, all types together", columns, tuple(rows))
+    columns = (Column(_("System"), text=True), *(Column(genre, 3) for genre in genres))
+    return Table("genres", _("Pearson by genre, all types together"), columns, tuple(rows))
 
 
 def genres_of(board: Board) -> list[str]:
@@ -206,7 +209,7 @@ def difference_table(difference: Difference) -> Table:
     """By type and in sum: the difference, and the two probabilities that there is none."""
     parts = [(type_label(type), part) for type, part in difference.types.items()]
     if len(parts) > 1:
-        parts.append(("sum", difference.sum_pearson))
+        parts.append((_("sum"), difference.sum_pearson))
     rows = tuple(
         (
             name,
@@ -218,26 +221,28 @@ def difference_table(difference: Difference) -> Table:
         for name, part in parts
     )
     columns = (
-        Column("Type", text=True),
-        Column("Difference of Pearson", 3, signed=True),
-        Column("p (bootstrap)", 3, probability=True),
-        Column("Williams' t", 2),
-        Column("p (Williams)", 3, probability=True),
+        Column(_("Type"), text=True),
+        Column(_("Difference of Pearson"), 3, signed=True),
+        Column(_("p (bootstrap)"), 3, probability=True),
+        Column(_("Williams' t"), 2),
+        Column(_("p (Williams)"), 3, probability=True),
     )
-    caption = f"{difference.first} minus {difference.second}"
+    caption = _("{first} minus {second}", first=difference.first, second=difference.second)
     return Table("difference", caption, columns, rows)
 
 
 def gold_label(gold: GoldVersion, zone: str | None = "") -> str:
     """How the list of gold sets calls one; when it is from, by the clocks of the time zone."""
-    name = gold.name or "The project"
-    return f"{name} · {count_noun(gold.pairs, 'pair')} · {time_in(gold.at, zone)} · {gold.sha256[:8]}"
+    name = gold.name or _("The project")
+    return f"{name} · {pairs_text(gold.pairs)} · {time_in(gold.at, zone)} · {gold.sha256[:8]}"
 
 
-def gold_in_sentence(gold: GoldVersion) -> str:
-    """What a sentence calls it."""
-    name = "the project's gold" if gold.is_own else f"gold from {gold.name}"
-    return f"{name} ({gold.sha256[:SHOWN_DIGITS]})"
+def added_text(system: str, gold: GoldVersion, scores: str) -> str:
+    """That a system was added, on which gold, and how much of that it scores."""
+    told = {"system": system, "version": gold.sha256[:SHOWN_DIGITS], "scores": scores}
+    if gold.is_own:
+        return _("Added {system} on the project's gold ({version}): {scores}", **told)
+    return _("Added {system} on gold from {name} ({version}): {scores}", name=gold.name, **told)
 
 
 def gold_html(gold: GoldVersion, current: str, pairs_now: int) -> str:
@@ -247,19 +252,28 @@ def gold_html(gold: GoldVersion, current: str, pairs_now: int) -> str:
         current: SHA-256 of the project's gold now.
         pairs_now: how many pairs that has.
     """
-    digest = f'<code title="SHA-256 {gold.sha256}">{gold.sha256[:SHOWN_DIGITS]}</code>'
-    pairs = escape(count_noun(gold.pairs, "pair"))
+    told = {
+        "version": f'<code title="SHA-256 {gold.sha256}">{gold.sha256[:SHOWN_DIGITS]}</code>',
+        "pairs": escape(pairs_text(gold.pairs)),
+    }
     if gold.sha256 == current:
-        return f"<p>On the project's gold as it is now: {pairs}, version {digest}.</p>"
+        said = _("On the project's gold as it is now: {pairs}, version {version}.", **told)
+        return f"<p>{said}</p>"
+    told["time"] = time_html(gold.at)
     if not gold.is_own:
-        return f"<p>On gold from {escape(gold.name)}, of {time_html(gold.at)}: {pairs}, version {digest}.</p>"
-    now = count_noun(pairs_now, "pair has", "pairs have")
-    return (
-        f"<p>On the project's gold of {time_html(gold.at)}: {pairs}, version {digest}. The gold has changed "
-        f"since: {escape(now)} a grade now, {group_digits(gold.pairs)} then. These figures are of the older "
-        "gold; "
-        "to measure a system on the new one, add it again.</p>"
+        name = escape(gold.name)
+        said = _("On gold from {name}, of {time}: {pairs}, version {version}.", name=name, **told)
+        return f"<p>{said}</p>"
+    said = _("On the project's gold of {time}: {pairs}, version {version}.", **told)
+    since = ngettext(
+        "The gold has changed since: {count} pair has a grade now, {before} then.",
+        "The gold has changed since: {count} pairs have a grade now, {before} then.",
+        pairs_now,
+        count=group_digits(pairs_now),
+        before=group_digits(gold.pairs),
     )
+    again = _("These figures are of the older gold; to measure a system on the new one, add it again.")
+    return f"<p>{said} {since} {again}</p>"
 
 
 def wide_intervals_html(report: ScoreReport) -> str:
@@ -271,12 +285,14 @@ def wide_intervals_html(report: ScoreReport) -> str:
 def method_html(board: Board) -> str:
     """How the figures were made, and what to know of some of them."""
     report = board.report
-    remarks = dict.fromkeys(system.remark for system in report.systems if system.remark)
-    text = (
-        f"{count_noun(report.pairs, 'pair')}. 95 % intervals by the percentile bootstrap over pairs, "
-        f"{group_digits(report.resamples)} resamples, seed {report.seed}; the resamples are the same for all "
-        "systems. A type that a system leaves out adds nothing to its sum. p is two-sided and not corrected "
-        "for the number of comparisons."
+    remarks = dict.fromkeys(tell_remark(system.remark) for system in report.systems if system.remark)
+    text = _(
+        "{pairs}. 95 % intervals by the percentile bootstrap over pairs, {resamples} resamples, seed {seed}; "
+        "the resamples are the same for all systems. A type that a system leaves out adds nothing to its "
+        "sum. p is two-sided and not corrected for the number of comparisons.",
+        pairs=pairs_text(report.pairs),
+        resamples=group_digits(report.resamples),
+        seed=report.seed,
     )
     return f'<p class="small">{escape(" ".join((text, *remarks)))}</p>{_undefined_html(report)}'
 
@@ -290,16 +306,24 @@ def _undefined_html(report: ScoreReport) -> str:
             places.setdefault(part.pearson.reason, []).append(type_label(type))
         for genre, whole in system.genres.items():
             places.setdefault(whole.all.pearson.reason, []).append(genre)
-        told += [(f"{system.name}: {', '.join(where)}", reason) for reason, where in places.items() if reason]
+        told += [
+            (_("{name}: {value}", name=system.name, value=", ".join(where)), tell(reason))
+            for reason, where in places.items()
+            if reason
+        ]
     return reasons_html("leaderboard-undefined", told)
 
 
-NOBODY = "No system has been measured yet. A system's scores are compared with the gold grades of the pairs."
-FOR_ADMINISTRATORS = "An administrator of the project can add one."
-FOR_LEADERS = "The leaderboard is for administrators and adjudicators of the project: ask your administrator."
-CHART = "Pearson correlation of each system by genre, stacked, the best system first"
+NOBODY = mark(
+    "No system has been measured yet. A system's scores are compared with the gold grades of the pairs."
+)
+FOR_ADMINISTRATORS = mark("An administrator of the project can add one.")
+FOR_LEADERS = mark(
+    "The leaderboard is for administrators and adjudicators of the project: ask your administrator."
+)
+CHART = mark("Pearson correlation of each system by genre, stacked, the best system first")
 PAGE = "leaderboard"
-NO_GENRES = "The pairs have no genres. Import pairs with a field genre to compare systems by genre."
+NO_GENRES = mark("The pairs have no genres. Import pairs with a field genre to compare systems by genre.")
 ZONE = "() => Intl.DateTimeFormat().resolvedOptions().timeZone"
 IN_ZONE = "(gold) => [gold, Intl.DateTimeFormat().resolvedOptions().timeZone]"
 """The choices of a list are no HTML, where the page's script writes times as the reader's clock does."""
@@ -316,7 +340,7 @@ class LeaderboardHandlers:
         try:
             return {"closed": "", **self._fill(request, None, zone)}
         except AccessError as error:
-            reason = str(error) if isinstance(error, SignedOutError) else FOR_LEADERS
+            reason = str(error) if isinstance(error, SignedOutError) else _(FOR_LEADERS)
         except AnnotationError as error:
             reason = str(error)
         return {"closed": empty_html(reason)}
@@ -329,18 +353,19 @@ class LeaderboardHandlers:
     def compare(self, gold_id: int | None, first: str | None, second: str | None, request: gr.Request) -> Any:
         """How the two systems differ; nothing new while only one is chosen."""
         with shown_to_user(AnnotationError):
-            project_id, *_ = require_leader(request, self.accounts)
+            project_id, *_who = require_leader(request, self.accounts)
             if gold_id is None or not first or not second:
                 return gr.skip()
             if first == second:
-                return empty_html("These are the same system: choose another one to compare it with.")
+                return empty_html(_("These are the same system: choose another one to compare it with."))
             found = difference_of(self.systems.board(project_id, gold_id), first, second)
             if found is None:
-                return empty_html("One of the two has been removed: choose again.")
-            return savable_html(difference_table(found), self.projects.get(project_id).name, page=PAGE)
+                return empty_html(_("One of the two has been removed: choose again."))
+            project = self.projects.get(project_id).name
+            return savable_html(lambda: difference_table(found), project, page=PAGE)
 
     def _fill(self, request: gr.Request, gold_id: int | None, zone: str | None) -> dict[str, Any]:
-        project_id, _, leads = require_leader(request, self.accounts)
+        project_id, _user, leads = require_leader(request, self.accounts)
         golds = self.systems.golds(project_id)
         if not golds:
             nobody = gr.Dropdown(choices=[], value=None)
@@ -354,7 +379,7 @@ class LeaderboardHandlers:
                 **dict.fromkeys(
                     ("pearson", "spearman", "ranks", "genres", "save", "chart-save", "method"), ""
                 ),
-                "status": empty_html(NOBODY if leads else f"{NOBODY} {FOR_ADMINISTRATORS}"),
+                "status": empty_html(_(NOBODY) if leads else f"{_(NOBODY)} {_(FOR_ADMINISTRATORS)}"),
             }
         chosen = next((gold.id for gold in golds if gold.id == gold_id), golds[0].id)
         board = self.systems.board(project_id, chosen)
@@ -363,8 +388,7 @@ class LeaderboardHandlers:
         chart = board_chart(board)
         project = self.projects.get(project_id).name
         own = self.systems.own_version(project_id)
-        genres, ranks = genres_table(board), ranks_table(board)
-        save_chart = chart_buttons("leaderboard-chart", CHART, file_name(project, "leaderboard-genres"))
+        save_chart = chart_buttons("leaderboard-chart", _(CHART), file_name(project, "leaderboard-genres"))
         return {
             "body": gr.Column(visible=True),
             "board": gr.Column(visible=True),
@@ -373,10 +397,11 @@ class LeaderboardHandlers:
             "first": gr.Dropdown(choices=names, value=names[0]),
             "second": gr.Dropdown(choices=names, value=names[min(1, len(names) - 1)]),
             "status": gold_html(board.gold, own.sha256, own.pairs) + wide_intervals_html(board.report),
-            "pearson": savable_html(pearson_table(board), project, page=PAGE),
-            "spearman": savable_html(spearman_table(board), project, page=PAGE),
-            "ranks": savable_html(ranks, project, page=PAGE) if ranks else "",
-            "genres": savable_html(genres, project, page=PAGE) if genres else empty_html(NO_GENRES),
+            "pearson": savable_html(lambda: pearson_table(board), project, page=PAGE),
+            "spearman": savable_html(lambda: spearman_table(board), project, page=PAGE),
+            "ranks": savable_html(lambda: ranks_table(board), project, page=PAGE),
+            "genres": savable_html(lambda: genres_table(board), project, page=PAGE)
+            or empty_html(_(NO_GENRES)),
             "save": save_html(project_id, board.gold.id, self._latex_button(project, board, own)),
             "chart-save": save_chart if chart is not None else "",
             "method": method_html(board),
@@ -384,8 +409,9 @@ class LeaderboardHandlers:
 
     def _latex_button(self, project: str, board: Board, own: OwnGold) -> str:
         made_by = f"The page Leaderboard of kpdemo, project {project}"
-        table = board_as_latex(board, own, made_by=made_by)
-        return latex_button(table, "the ranking", file_name(project, PAGE))
+        with use_language(ENGLISH):  # for papers
+            table = board_as_latex(board, own, made_by=made_by)
+        return latex_button(table, _("the ranking"), file_name(project, PAGE))
 
 
 @dataclass(frozen=True)
@@ -402,30 +428,32 @@ class LeaderboardPage:
 
 
 def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> LeaderboardPage:
-    closed = gr.HTML(empty_html("Opening the leaderboard."), elem_id="leaderboard-closed")
+    closed = gr.HTML(empty_html(_("Opening the leaderboard.")), elem_id="leaderboard-closed")
     parts = Parts()
 
     def text(name: str) -> None:
         parts[name] = gr.HTML("", elem_id=f"leaderboard-{name}-part", js_on_load=None)
 
     with gr.Column(visible=False, elem_id="leaderboard-page") as body:
-        gold = gr.Dropdown([], label="Gold set", visible=False, elem_id="leaderboard-gold")
+        gold = gr.Dropdown([], label=_("Gold set"), visible=False, elem_id="leaderboard-gold")
         zone = unseen_box("leaderboard-zone")
         text("status")
         with gr.Column(visible=False) as board:
-            section_heading("Which system is best?", "leaderboard-best")
+            section_heading(_("Which system is best?"), "leaderboard-best")
             text("pearson")
             text("spearman")
             text("ranks")
             text("save")
-            section_heading("On which genres?", "leaderboard-where")
+            section_heading(_("On which genres?"), "leaderboard-where")
             chart = gr.Plot(visible=False, show_label=False, container=False, elem_id="leaderboard-chart")
             text("chart-save")
             text("genres")
-            section_heading("Is one better than the other?", "leaderboard-compare")
+            section_heading(_("Is one better than the other?"), "leaderboard-compare")
             with gr.Row(elem_classes="form-row"):
-                first = gr.Dropdown([], label="First system", elem_id="leaderboard-first", min_width=200)
-                second = gr.Dropdown([], label="Second system", elem_id="leaderboard-second", min_width=200)
+                first = gr.Dropdown([], label=_("First system"), elem_id="leaderboard-first", min_width=200)
+                second = gr.Dropdown(
+                    [], label=_("Second system"), elem_id="leaderboard-second", min_width=200
+                )
             difference = gr.HTML("", elem_id="leaderboard-difference-part", js_on_load=None)
             text("method")
     parts.update(body=body, board=board, gold=gold, chart=chart, first=first, second=second)
@@ -461,7 +489,8 @@ def save_html(project_id: int, gold_id: int, beside: str) -> str:
     """Links that download everything, and what stands beside them."""
     links = "".join(
         f'<a class="keep" id="leaderboard-{ending}" download '
-        f'href="{escape(board_address(project_id, gold_id, ending))}">All figures as {ending.upper()}</a>'
+        f'href="{escape(board_address(project_id, gold_id, ending))}">'
+        f"{_('All figures as {format}', format=ending.upper())}</a>"
         for ending in ("csv", "json")
     )
     return f'<p class="actions">{links}{beside}</p>'
@@ -469,9 +498,9 @@ def save_html(project_id: int, gold_id: int, beside: str) -> str:
 
 OWN, SHOWN, FILES = "own", "shown", "files"
 GOLDS = {
-    OWN: "The project's gold: all pairs that have a grade now",
-    SHOWN: "The gold set that is shown above",
-    FILES: "Another gold set, from files",
+    OWN: mark("The project's gold: all pairs that have a grade now"),
+    SHOWN: mark("The gold set that is shown above"),
+    FILES: mark("Another gold set, from files"),
 }
 
 
@@ -513,7 +542,9 @@ class SystemReader:
             return Gold(names, gold_digest(pairs), pairs, read_uploaded_ungraded(choice.gold_files))
         if choice.gold == SHOWN:
             if choice.gold_id is None:
-                raise ScoreFileError("No gold set is shown above: choose the project's, or one from files.")
+                raise ScoreFileError(
+                    _("No gold set is shown above: choose the project's, or one from files.")
+                )
             return self.systems.gold(project_id, choice.gold_id)
         return self.systems.own_gold(project_id)
 
@@ -521,8 +552,10 @@ class SystemReader:
         """The system that was chosen, with its scores of `gold`; of one that runs here, on `scale`."""
         if not gold.pairs:
             raise ScoreFileError(
-                "The project has no pairs with a gold grade yet: have some graded and adjudicated, or choose "
-                "gold from files."
+                _(
+                    "The project has no pairs with a gold grade yet: have some graded and adjudicated, or "
+                    "choose gold from files."
+                )
             )
         training = _training_pairs(choice.training_files, gold) if choice.is_calibrated else []
         if choice.what == UPLOADED:
@@ -530,7 +563,9 @@ class SystemReader:
         run_here = {**BASELINES, EMBEDDING: self.systems.similarities}
         similarities = run_here.get(choice.what)
         if similarities is None:
-            raise ScoreFileError(f"There is no system {choice.what!r} here: choose another one.")
+            raise ScoreFileError(
+                _("There is no system {name} here: choose another one.", name=repr(choice.what))
+            )
         baseline = BuiltInSystem(choice.name or choice.what, choice.what, similarities, scale=scale)
         senses, reason = None, ""
         if needs_senses([baseline], gold.pairs):
@@ -551,38 +586,67 @@ def _read_upload(choice: SystemChoice, gold: Gold, training: Sequence[GoldPair])
     if not choice.is_calibrated:
         return system
     ungraded = gold.ungraded | read_uploaded_ungraded(choice.training_files)
-    what = "its scores of the training pairs"
+    what = _("its scores of the training pairs")
     taught = read_uploaded_scores(choice.training_score_files, training, ungraded, what)
     return calibrate(system, gold.pairs, taught, training)
 
 
 def _training_pairs(files: Sequence[Path], gold: Gold) -> Sequence[GoldPair]:
     """The training pairs of the files, none of which is measured on."""
-    pairs = read_uploaded_gold(files, "training grades")
+    pairs = read_uploaded_gold(files, _("training grades"))
     if not pairs:
-        raise ScoreFileError("The files of training grades hold no pairs: choose others.")
+        raise ScoreFileError(_("The files of training grades hold no pairs: choose others."))
     check_training(len(pairs), group_digits)
     check_apart(gold.pairs, pairs)
     return pairs
 
 
-FORMATS_HTML = (
-    "<details><summary>File formats</summary><ul>"
-    "<li><b>One score per line</b>, as in the task, in the order of the exported gold set; only those of one "
-    "type if the name of the file begins with that type, as in <code>phrase2word.output.tsv</code>.</li>"
-    "<li><b>JSON Lines</b> <code>{id, score}</code>, or CSV, TSV or XLSX with these columns; with "
-    "<code>type</code> where two types share an id.</li>"
-    "<li>A system may leave out whole types. If a score is missing, not a number or one too many, the "
-    "message names its line and nothing is added. Scores by id are left out for pairs that have no gold "
-    "grade yet.</li>"
-    "<li><b>Gold sets</b>: <code>gold.jsonl</code>, <code>.csv</code> or <code>.parquet</code> of an export, "
-    "tables with <code>id, type, left, right, gold</code>, or the task's input and gs files together.</li>"
-    "<li><b>Training grades</b> have the formats of gold sets, and the scores of their pairs those of other "
-    "scores.</li>"
-    "</ul></details>"
-)
-GOLD_CHOICES = [(label, kind) for kind, label in GOLDS.items()]
-CALIBRATED = (
+def formats_html() -> str:
+    """Which files can be chosen, folded."""
+    lines = (
+        _(
+            "{what}, as in the task, in the order of the exported gold set; only those of one type if the "
+            "name of the file begins with that type, as in {file}.",
+            what=f"<b>{_('One score per line')}</b>",
+            file="<code>phrase2word.output.tsv</code>",
+        ),
+        _(
+            "JSON Lines {row}, or CSV, TSV or XLSX with these columns; with {type} where two types share an "
+            "id.",
+            row="<code>{id, score}</code>",
+            type="<code>type</code>",
+        ),
+        _(
+            "A system may leave out whole types. If a score is missing, not a number or one too many, the "
+            "message names its line and nothing is added. Scores by id are left out for pairs that have no "
+            "gold grade yet."
+        ),
+        _(
+            "{what}: {files} of an export, tables with {columns}, or the task's input and gs files together.",
+            what=f"<b>{_('Gold sets')}</b>",
+            files=_(
+                "{first}, {second} or {third}",
+                first="<code>gold.jsonl</code>",
+                second="<code>.csv</code>",
+                third="<code>.parquet</code>",
+            ),
+            columns="<code>id, type, left, right, gold</code>",
+        ),
+        _(
+            "{what} have the formats of gold sets, and the scores of their pairs those of other scores.",
+            what=f"<b>{_('Training grades')}</b>",
+        ),
+    )
+    listed = "".join(f"<li>{line}</li>" for line in lines)
+    return f"<details><summary>{_('File formats')}</summary><ul>{listed}</ul></details>"
+
+
+def gold_choices() -> list[tuple[str, str]]:
+    """What a system may be measured on."""
+    return [(_(label), kind) for kind, label in GOLDS.items()]
+
+
+CALIBRATED = mark(
     "Fits the scores of each type to the grades of other pairs by isotonic regression. This puts them on the "
     "raters' scale and keeps their order, except for ties. A pair that is in both sets is refused."
 )
@@ -597,7 +661,7 @@ class SystemFormHandlers:
     def open(self, request: gr.Request) -> tuple[Any, ...]:
         """The form for administrators, for others nothing: the page itself says why it is closed."""
         try:
-            project_id, _ = require_member(request, self.accounts, Role.ADMINISTRATOR)
+            project_id, _user = require_member(request, self.accounts, Role.ADMINISTRATOR)
         except AnnotationError:
             return gr.skip(), gr.skip(), gr.skip()
         return gr.Column(visible=True), *self._list_golds(project_id, None)
@@ -605,7 +669,7 @@ class SystemFormHandlers:
     def list_systems(self, gold_id: int | None, request: gr.Request) -> tuple[gr.Dropdown, gr.Radio]:
         """The systems that can be removed, those on the gold set that is shown, and the gold sets to measure
         others on."""
-        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _user):
             return self._list_golds(project_id, gold_id)
 
     def choose(
@@ -646,10 +710,10 @@ class SystemFormHandlers:
         )
         try:
             project_id, user = require_member(request, self.accounts, Role.ADMINISTRATOR)
-            progress(None, desc="Reading")
+            progress(None, desc=_("Reading"))
             reader = SystemReader(self.systems, self.dictionary)
             measured_on = reader.gold(project_id, choice)
-            progress(None, desc="Scoring")
+            progress(None, desc=_("Scoring"))
             system = reader.system(choice, measured_on, self.systems.scale(project_id))
             kept = self.systems.add(project_id, measured_on, system, origin=choice.what, by=user)
         except PAGE_ERRORS as error:
@@ -659,28 +723,26 @@ class SystemFormHandlers:
         scores = scores_text(system, measured_on.pairs, type_label)
         left_out = f" {left_out_text(system.left_out)}" if system.left_out else ""
         on = next(gold for gold in self.systems.golds(project_id) if gold.id == kept)
-        said = done_html(
-            f"Added {system.name} on {gold_in_sentence(on)}: {regroup_numbers(scores + left_out)}"
-        )
+        said = done_html(added_text(system.name, on, regroup_numbers(scores + left_out)))
         return said, "", *(gr.File(value=None) for _ in choice.boxes), kept
 
     def remove(self, request: gr.Request, system_id: int | None) -> str:
         """Forget a system."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             if system_id is None:
-                raise ScoreFileError("No system is chosen: choose the one to remove.")
+                raise ScoreFileError(_("No system is chosen: choose the one to remove."))
             self.systems.remove(project_id, system_id, by=user)
-        return done_html("Removed.")
+        return done_html(_("Removed."))
 
     def _list_golds(self, project_id: int, gold_id: int | None) -> tuple[gr.Dropdown, gr.Radio]:
         golds = self.systems.golds(project_id)
         if not golds:
-            known = [(label, kind) for label, kind in GOLD_CHOICES if kind != SHOWN]
+            known = [(label, kind) for label, kind in gold_choices() if kind != SHOWN]
             return gr.Dropdown(choices=[], value=None), gr.Radio(choices=known, value=OWN)
         chosen = next((gold.id for gold in golds if gold.id == gold_id), golds[0].id)
         entries = self.systems.board(project_id, chosen).entries
         held = gr.Dropdown(choices=[(entry.name, entry.id) for entry in entries], value=None)
-        return held, gr.Radio(choices=GOLD_CHOICES)
+        return held, gr.Radio(choices=gold_choices())
 
 
 @dataclass(frozen=True, slots=True)
@@ -695,10 +757,16 @@ class _SystemFields:
     add: gr.Button
 
 
-MEASURING = '<p class="note" role="status" id="system-measuring">Measuring the system…</p>'
 _INTERACTIVE = "{{__type__: 'update', interactive: {}}}"
-BEGIN = f"() => [{_INTERACTIVE.format('false')}, {_INTERACTIVE.format('false')}, {json.dumps(MEASURING)}]"
-"""JavaScript: button and name rest, since what was asked and typed meanwhile would be lost."""
+
+
+def begin_script() -> str:
+    """JavaScript: button and name rest, since what was asked and typed meanwhile would be lost."""
+    measuring = f'<p class="note" role="status" id="system-measuring">{_("Measuring the system…")}</p>'
+    resting = _INTERACTIVE.format("false")
+    return f"() => [{resting}, {resting}, {json.dumps(measuring)}]"
+
+
 END = (
     f"shown => [{_INTERACTIVE.format('true')}, {_INTERACTIVE.format('true')}, "
     "shown.includes('system-measuring') ? '' : shown]"
@@ -710,13 +778,15 @@ def build_system_form(
     handlers: SystemFormHandlers, board: LeaderboardHandlers, shown: LeaderboardPage, page: gr.Blocks
 ) -> None:
     with gr.Column(visible=False, elem_id="system-form") as form:
-        section_heading("Add a system", "system-add")
+        section_heading(_("Add a system"), "system-add")
         fields = _system_fields(has_embedding=handlers.systems.similarities is not None)
         result = gr.HTML("", elem_id="system-result", js_on_load=None)
-        with gr.Accordion("Remove a system", open=False, elem_id="system-removal"):
+        with gr.Accordion(_("Remove a system"), open=False, elem_id="system-removal"):
             with gr.Row(elem_classes="form-row"):
-                held = gr.Dropdown([], label="System", elem_id="system-held", scale=3)
-                remove = gr.Button("Remove", variant="stop", elem_id="system-remove", scale=1, min_width=120)
+                held = gr.Dropdown([], label=_("System"), elem_id="system-held", scale=3)
+                remove = gr.Button(
+                    _("Remove"), variant="stop", elem_id="system-remove", scale=1, min_width=120
+                )
             removed = gr.HTML("", elem_id="system-removed", js_on_load=None)
     added_gold = gr.State(None)
     page.load(handlers.open, outputs=[form, held, fields.gold], api_name="open_system_form", **QUIETLY)
@@ -725,7 +795,9 @@ def build_system_form(
         field.change(handlers.choose, choices, [*fields.boxes], api_name=f"choose_files_{number}", **QUIETLY)
     files, gold_files, training, taught = fields.boxes
     resting = [fields.add, fields.name, result]
-    begun = fields.add.click(None, None, resting, js=BEGIN, api_name="begin_system", show_progress="hidden")
+    begun = fields.add.click(
+        None, None, resting, js=begin_script(), api_name="begin_system", show_progress="hidden"
+    )
     added = begun.then(
         handlers.add,
         [
@@ -777,32 +849,32 @@ def build_system_form(
 
 
 def _system_fields(*, has_embedding: bool) -> _SystemFields:
-    origins = [(label, name) for name, label in ORIGINS.items() if has_embedding or name != EMBEDDING]
+    origins = [(_(label), name) for name, label in ORIGINS.items() if has_embedding or name != EMBEDDING]
     with gr.Row(elem_classes="columns"):
         with gr.Column(scale=5, min_width=320):
-            what = gr.Radio(origins, value=UPLOADED, label="System", elem_id="system-what")
+            what = gr.Radio(origins, value=UPLOADED, label=_("System"), elem_id="system-what")
             name = gr.Textbox(
-                label="Name",
-                info="If empty, the name of the file or of the system is used.",
+                label=_("Name"),
+                info=_("If empty, the name of the file or of the system is used."),
                 max_lines=1,
                 elem_id="system-name",
             )
-            files = file_box("Its scores", "system-files", many=True)
+            files = file_box(_("Its scores"), "system-files", many=True)
         with gr.Column(scale=6, min_width=320):
-            gold = gr.Radio(GOLD_CHOICES, value=OWN, label="Measured on", elem_id="system-gold")
-            gold_files = file_box("Gold grades", "system-gold-files", many=True, visible=False)
+            gold = gr.Radio(gold_choices(), value=OWN, label=_("Measured on"), elem_id="system-gold")
+            gold_files = file_box(_("Gold grades"), "system-gold-files", many=True, visible=False)
             calibrates = gr.Checkbox(
-                label="Calibrate its scores on training grades",
-                info=CALIBRATED,
+                label=_("Calibrate its scores on training grades"),
+                info=_(CALIBRATED),
                 elem_id="system-calibrates",
             )
-            training = file_box("Training grades", "system-training", many=True, visible=False)
+            training = file_box(_("Training grades"), "system-training", many=True, visible=False)
             taught = file_box(
-                "Its scores of the training pairs",
+                _("Its scores of the training pairs"),
                 "system-training-scores",
                 many=True,
                 visible=False,
             )
-            gr.HTML(FORMATS_HTML, elem_id="system-formats")
-            add = gr.Button("Add system", variant="primary", elem_id="system-add-run")
+            gr.HTML(formats_html(), elem_id="system-formats")
+            add = gr.Button(_("Add system"), variant="primary", elem_id="system-add-run")
     return _SystemFields(name, what, gold, calibrates, (files, gold_files, training, taught), add)

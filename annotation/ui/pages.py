@@ -243,6 +243,10 @@ SAID_BY_SCRIPTS = (
         "The server did not answer, so this may not have been saved: check the connection and try again. "
         "What you chose and wrote is kept."
     ),
+    mark(
+        "The server did not answer: check the connection and try again. What you chose and wrote is still "
+        "here."
+    ),
 )
 """By page.js and those of single pages; the rating form brings its own."""
 

@@ -24,6 +24,7 @@ from annotation.relevance import (
 from annotation.services.accounts import AccountService
 from annotation.services.predictions import JudgementService, SendService
 from annotation.services.projects import ProjectService
+from annotation.translation import _, mark, ngettext
 from annotation.types import Role
 from annotation.ui.figures import listing_html
 from annotation.ui.widgets import (
@@ -34,18 +35,39 @@ from annotation.ui.widgets import (
     whole_field,
     whole_of,
 )
-from annotation.ui.wording import figure, progress_html
+from annotation.ui.wording import figure, pairs_text, progress_html
 from annotation.web.downloads import gold_keyphrases_address, qrels_address, run_address
 from annotation.wording import share_text, whole_in
-from kpdemo.ui.html import count_noun, escape, group_digits
+from kpdemo.ui.html import escape, group_digits
 from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, keep_reason, section_heading
 
-NO_PREDICTIONS_HTML = (
-    '<p class="empty">No predictions yet. Predict a document on the page <a href="/">Keyphrases</a>, press '
-    "Send to a project, and choose this one.</p>"
-)
-NO_GRADES = "No figures yet. They appear with the first gold grade."
+NO_GRADES = mark("No figures yet. They appear with the first gold grade.")
 UNKNOWN = "–"
+
+
+def no_predictions_html() -> str:
+    """Where predictions come from."""
+    said = _(
+        "No predictions yet. Predict a document on the page {link}, press Send to a project, and choose this "
+        "one.",
+        link=f'<a href="/">{_("Keyphrases")}</a>',
+    )
+    return f'<p class="empty">{said}</p>'
+
+
+def models_text(number: int) -> str:
+    """1 model, 2 models."""
+    return ngettext("{count} model", "{count} models", number, count=group_digits(number))
+
+
+def keyphrases_text(number: int) -> str:
+    """1 keyphrase, 2 keyphrases."""
+    return ngettext("{count} keyphrase", "{count} keyphrases", number, count=group_digits(number))
+
+
+def raters_text(number: int) -> str:
+    """1 rater, 2 raters."""
+    return ngettext("{count} rater", "{count} raters", number, count=group_digits(number))
 
 
 def steps_html(
@@ -53,29 +75,48 @@ def steps_html(
 ) -> str:
     """Documents, predictions, grades, gold and figures, each with its counts, and what to do next."""
     if not counts.documents:
-        return NO_PREDICTIONS_HTML
-    models = len(pool.models)
-    grades = progress_html(
-        counts.graded,
-        counts.phrases,
-        f"{group_digits(counts.graded)} of {count_noun(counts.phrases, 'pair')}",
-    )
-    waiting = f"{group_digits(counts.undecided)} to adjudicate" if counts.undecided else "with a gold grade"
-    known = f"{count_noun(counts.documents_graded, 'document')} measured"
+        return no_predictions_html()
+    models = models_text(len(pool.models))
+    graded = _("{done} of {pairs}", done=group_digits(counts.graded), pairs=pairs_text(counts.phrases))
     steps = (
-        ("Documents", group_digits(counts.documents), "sent to this project"),
+        (_("Documents"), group_digits(counts.documents), _("sent to this project")),
         (
-            "Predictions",
+            _("Predictions"),
             group_digits(counts.predictions),
-            f"of {count_noun(models, 'model')}, together {count_noun(counts.phrases, 'keyphrase')}",
+            _(
+                "of {models}, together {keyphrases}",
+                models=models,
+                keyphrases=keyphrases_text(counts.phrases),
+            ),
         ),
-        ("Grades", grades, waiting),
         (
-            "Gold keyphrases",
-            group_digits(counts.gold),
-            f"with {options.threshold} or more, of {count_noun(counts.documents_with_gold, 'document')}",
+            _("Grades"),
+            progress_html(counts.graded, counts.phrases, graded),
+            _("{count} to adjudicate", count=group_digits(counts.undecided))
+            if counts.undecided
+            else _("with a gold grade"),
         ),
-        ("Figures", count_noun(models, "model") if counts.graded else UNKNOWN, known),
+        (
+            _("Gold keyphrases"),
+            group_digits(counts.gold),
+            ngettext(
+                "with {threshold} or more, of {count} document",
+                "with {threshold} or more, of {count} documents",
+                counts.documents_with_gold,
+                count=group_digits(counts.documents_with_gold),
+                threshold=options.threshold,
+            ),
+        ),
+        (
+            _("Figures"),
+            models if counts.graded else UNKNOWN,
+            ngettext(
+                "{count} document measured",
+                "{count} documents measured",
+                counts.documents_graded,
+                count=group_digits(counts.documents_graded),
+            ),
+        ),
     )
     items = "".join(
         f'<li><h3>{name}</h3><p class="predictions-count">{value}</p><p class="small">{escape(note)}</p></li>'
@@ -87,46 +128,70 @@ def steps_html(
 def _next_step_html(counts: PoolCounts, project_id: int, raters: int) -> str:
     there = f"project={project_id}"
     open_pairs = counts.phrases - counts.graded - counts.undecided
-    if open_pairs:
-        text = f"{count_noun(open_pairs, 'pair')} {'waits' if open_pairs == 1 else 'wait'} for grades"
-        text += f" of {count_noun(raters, 'rater')}: " if raters else ": "
-        link = f'<a href="/annotate/project?{there}&amp;tab=members">invite raters</a>'
-        if raters:
-            link = f'<a href="/annotate/project?{there}">see how far they are</a>'
+    if open_pairs and raters:
+        text = ngettext(
+            "{count} pair waits for grades of {raters}: {link}",
+            "{count} pairs wait for grades of {raters}: {link}",
+            open_pairs,
+            count=group_digits(open_pairs),
+            raters=raters_text(raters),
+            link=f'<a href="/annotate/project?{there}">{_("see how far they are")}</a>',
+        )
+    elif open_pairs:
+        text = ngettext(
+            "{count} pair waits for grades: {link}",
+            "{count} pairs wait for grades: {link}",
+            open_pairs,
+            count=group_digits(open_pairs),
+            link=f'<a href="/annotate/project?{there}&amp;tab=members">{_("invite raters")}</a>',
+        )
     elif counts.undecided:
-        text = f"{count_noun(counts.undecided, 'pair')} {'waits' if counts.undecided == 1 else 'wait'}: "
-        link = f'<a href="/annotate/adjudicate?{there}">adjudicate</a>'
+        text = ngettext(
+            "{count} pair waits: {link}",
+            "{count} pairs wait: {link}",
+            counts.undecided,
+            count=group_digits(counts.undecided),
+            link=f'<a href="/annotate/adjudicate?{there}">{_("adjudicate")}</a>',
+        )
     else:
-        text, link = "All pairs have a gold grade: ", '<a href="#predictions-files">download the files</a>'
-    return f'<p id="predictions-next"><strong>Next</strong> · {text}{link}</p>'
+        link = f'<a href="#predictions-files">{_("download the files")}</a>'
+        text = _("All pairs have a gold grade: {link}", link=link)
+    return f'<p id="predictions-next"><strong>{_("Next")}</strong> · {text}</p>'
 
 
 def figures_html(figures: Mapping[str, ModelFigures], options: JudgingOptions) -> str:
     """A row for each model, the best nDCG first."""
     if not any(found.documents for found in figures.values()):
-        return empty_html(NO_GRADES)
+        return empty_html(_(NO_GRADES))
     k = options.k
-    heads = ("Model", "Documents", f"nDCG@{k}", f"P@{k}", "F1@5", "F1@M", "present", "absent", f"Judged@{k}")
+    judged = _("Judged@{k}", k=k)
+    kinds = (_("present"), _("absent"))
+    heads = (_("Model"), _("Documents"), f"nDCG@{k}", f"P@{k}", "F1@5", "F1@M", *kinds, judged)
     ranked = sorted(figures.items(), key=lambda item: (-(item[1].ndcg.skip_empty or 0.0), item[0]))
     rows = "".join(_row_html(model, found) for model, found in ranked)
-    counted_how = (
-        "count as not relevant" if options.unjudged is Unjudged.ZERO else "are skipped in every ranking"
+    said = (
+        _(
+            "Gain: the grade. Relevant: graded {threshold} or more. Present and absent: F1@M of each. Recall "
+            "is of the relevant keyphrases that any model predicted.",
+            threshold=options.threshold,
+        ),
+        _("Keyphrases without a gold grade count as not relevant.")
+        if options.unjudged is Unjudged.ZERO
+        else _("Keyphrases without a gold grade are skipped in every ranking."),
+        _("Judged@{k} is the share of the first {k} that have one.", k=k),
     )
     table = listing_html(
         heads,
         rows,
         numbers=range(1, len(heads)),
-        caption="Figures of each model, means over its documents with a relevant keyphrase; nDCG over those "
-        "with a grade above 0",
-        label="Figures of each model",
+        caption=_(
+            "Figures of each model, means over its documents with a relevant keyphrase; nDCG over those with "
+            "a grade above 0"
+        ),
+        label=_("Figures of each model"),
         elem_id="predictions-table",
     )
-    return (
-        f'{table}<p class="small">Gain: the grade. Relevant: graded {options.threshold} or more. Present and '
-        "absent: F1@M of each. Recall is of the relevant keyphrases that any model predicted. Keyphrases "
-        f"without a gold grade {counted_how}; "
-        f"Judged@{k} is the share of the first {k} that have one.</p>"
-    )
+    return f'{table}<p class="small">{" ".join(said)}</p>'
 
 
 def _row_html(model: str, found: ModelFigures) -> str:
@@ -143,31 +208,38 @@ def _row_html(model: str, found: ModelFigures) -> str:
 def files_html(pool: JudgedPool, project_id: int, threshold: Decimal) -> str:
     """The links of the downloads."""
     if not pool.documents:
-        return empty_html("No files yet. They appear with the first predictions.")
-    gold = escape(gold_keyphrases_address(project_id, threshold))
+        return empty_html(_("No files yet. They appear with the first predictions."))
+    gold = _(
+        "{link}, graded {threshold} or more, as {command} reads them",
+        link=f'<a id="predictions-gold" href="{escape(gold_keyphrases_address(project_id, threshold))}" '
+        f"download>{_('Gold keyphrases')}</a>",
+        threshold=threshold,
+        command="<code>python -m kpdemo evaluate</code>",
+    )
+    qrels = _(
+        "{link}, in quarters: 0 to 16",
+        link=f'<a id="predictions-qrels" href="{escape(qrels_address(project_id))}" '
+        f"download>{_('Grades as TREC qrels')}</a>",
+    )
     runs = "".join(
         f'<li><a href="{escape(run_address(project_id, model))}" download>'
-        f"Run of <bdi>{escape(model)}</bdi></a></li>"
+        f"{_('Run of {model}', model=f'<bdi>{escape(model)}</bdi>')}</a></li>"
         for model in pool.models
     )
+    warning = _("Do not give these files to raters: they show which model predicted what.")
     return (
-        f'<ul class="predictions-files"><li><a id="predictions-gold" href="{gold}" download>'
-        f"Gold keyphrases</a>, graded {threshold} or more, as <code>python -m kpdemo evaluate</code> "
-        "reads them</li>"
-        f'<li><a id="predictions-qrels" href="{escape(qrels_address(project_id))}" download>Grades as TREC '
-        f"qrels</a>, in quarters: 0 to 16</li>{runs}</ul>"
-        '<p class="small">Do not give these files to raters: they show which model predicted what.</p>'
+        f'<ul class="predictions-files"><li>{gold}</li><li>{qrels}</li>{runs}</ul>'
+        f'<p class="small">{warning}</p>'
     )
 
 
-ORDERS = [(name, order.value) for order, name in ORDER_NAMES.items()]
 FORGET_SENT = """() => {
   const address = new URL(location.href);
   address.searchParams.delete("sent");
   history.replaceState(history.state, "", address);
 }"""
 """What was sent is said once, not with every reload or to others who are given the address."""
-ORDER_SAVED = "Saved. Pairs are given to raters in this order from now on."
+ORDER_SAVED = mark("Saved. Pairs are given to raters in this order from now on.")
 
 
 @dataclass(frozen=True)
@@ -180,7 +252,7 @@ class PredictionsHandlers:
     def open(self, request: gr.Request) -> tuple[Any, ...]:
         """The whole page, or a sentence for users who may not see it."""
         try:
-            project_id, _ = require_member(request, self.accounts, Role.ADMINISTRATOR)
+            project_id, _user = require_member(request, self.accounts, Role.ADMINISTRATOR)
             steps, figures, files, order = self._show(project_id, JudgingOptions())
             told = self._just_sent(request, project_id)
         except AnnotationError as error:
@@ -189,11 +261,11 @@ class PredictionsHandlers:
 
     def count(self, threshold: object, k: object, skip: bool, request: gr.Request) -> tuple[str, str, str]:
         """The figures again, with other options."""
-        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _user):
             unjudged = Unjudged.SKIP if skip else Unjudged.ZERO
             options = check_options(
-                decimal_of(threshold, "lowest grade of a keyphrase"),
-                whole_of(k, "number of ranks"),
+                decimal_of(threshold, mark("lowest grade of a keyphrase")),
+                whole_of(k, mark("number of ranks")),
                 unjudged,
             )
             return self._show(project_id, options)[:3]
@@ -202,9 +274,11 @@ class PredictionsHandlers:
         """In which order raters meet the pairs."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             if order not in set(QueueOrder):
-                raise SettingsError(f"There is no order {order!r}: choose one from the list.")
+                raise SettingsError(
+                    _("There is no order {order}: choose one from the list.", order=repr(order))
+                )
             self.sending.choose_order(project_id, QueueOrder(order), by=user)
-        return done_html(ORDER_SAVED)
+        return done_html(_(ORDER_SAVED))
 
     def _just_sent(self, request: gr.Request, project_id: int) -> str:
         """What the page of sending has done, on which it leads here, and what is open since."""
@@ -212,8 +286,9 @@ class PredictionsHandlers:
         if sent is None:
             return ""
         counts = self.projects.counts(project_id)
-        now = f"{group_digits(counts.open)} of {count_noun(counts.pairs, 'pair')}"
-        return done_html(f"{count_noun(sent, 'new pair')} sent. Open now: {now}.")
+        said = ngettext("{count} new pair sent.", "{count} new pairs sent.", sent, count=group_digits(sent))
+        now = _("{done} of {pairs}", done=group_digits(counts.open), pairs=pairs_text(counts.pairs))
+        return done_html(f"{said} {_('Open now: {count}.', count=now)}")
 
     def _show(self, project_id: int, options: JudgingOptions) -> tuple[str, str, str, str]:
         pool = self.judgements.pool(project_id)
@@ -228,28 +303,30 @@ class PredictionsHandlers:
 
 
 def build_predictions_page(handlers: PredictionsHandlers, page: gr.Blocks) -> None:
-    told = gr.HTML(empty_html("Opening the predictions."), elem_id="predictions-told", js_on_load=None)
+    told = gr.HTML(empty_html(_("Opening the predictions.")), elem_id="predictions-told", js_on_load=None)
     with gr.Column(visible=False, elem_id="predictions-page") as body:
-        section_heading("From predictions to gold and back", "predictions-steps")
+        section_heading(_("From predictions to gold and back"), "predictions-steps")
         steps = gr.HTML("", elem_id="predictions-steps-part", js_on_load=None)
-        section_heading("How good is each model?", "predictions-figures")
+        section_heading(_("How good is each model?"), "predictions-figures")
         with gr.Row(elem_classes="form-row"):
             threshold, k = option_fields()
-            run = gr.Button("Count", elem_id="predictions-count", scale=0, min_width=120)
-        skip = gr.Checkbox(False, label="Skip keyphrases without a grade", elem_id="predictions-skip")
+            run = gr.Button(_("Count"), elem_id="predictions-count", scale=0, min_width=120)
+        skip = gr.Checkbox(False, label=_("Skip keyphrases without a grade"), elem_id="predictions-skip")
         figures = gr.HTML("", elem_id="predictions-figures-part", js_on_load=None)
         with gr.Row(elem_classes="columns"):
             with gr.Column(scale=6, min_width=320):
-                section_heading("Files", "predictions-files")
+                section_heading(_("Files"), "predictions-files")
                 files = gr.HTML("", elem_id="predictions-files-part", js_on_load=None)
             with gr.Column(scale=5, min_width=320):
-                section_heading("Order of rating", "predictions-order-heading")
+                section_heading(_("Order of rating"), "predictions-order-heading")
                 order = gr.Radio(
-                    ORDERS,
+                    [(_(name), order.value) for order, name in ORDER_NAMES.items()],
                     value=QueueOrder.PROJECT.value,
-                    label="Order in which raters see the predicted keyphrases",
-                    info="Uncertain pairs are those on which the models' scores say least. "
-                    "Raters never see the scores",
+                    label=_("Order in which raters see the predicted keyphrases"),
+                    info=_(
+                        "Uncertain pairs are those on which the models' scores say least. Raters never see "
+                        "the scores"
+                    ),
                     elem_id="predictions-order",
                 )
                 saved = gr.HTML("", elem_id="predictions-order-saved")
@@ -273,5 +350,7 @@ def build_predictions_page(handlers: PredictionsHandlers, page: gr.Blocks) -> No
 
 
 def option_fields() -> tuple[gr.Textbox, gr.Number]:
-    threshold = decimal_field(THRESHOLD, label="Lowest grade of a keyphrase", elem_id="predictions-threshold")
-    return threshold, whole_field(DEFAULT_RANKS, label="Ranks that count (k)", elem_id="predictions-k")
+    threshold = decimal_field(
+        THRESHOLD, label=_("Lowest grade of a keyphrase"), elem_id="predictions-threshold"
+    )
+    return threshold, whole_field(DEFAULT_RANKS, label=_("Ranks that count (k)"), elem_id="predictions-k")

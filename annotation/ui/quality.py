@@ -28,7 +28,7 @@ from annotation.services.quality import (
 )
 from annotation.translation import _, mark, ngettext
 from annotation.types import KnownPairInput, ProjectSettings, Role
-from annotation.ui.figures import Column, Table, listing_html, save_button, table_html
+from annotation.ui.figures import Column, Table, listing_html, savable_html
 from annotation.ui.pairs import checked_upload, import_event, import_result_html, refusal
 from annotation.ui.widgets import (
     PAGE_ERRORS,
@@ -50,7 +50,6 @@ from annotation.ui.widgets import (
 )
 from annotation.ui.wording import time_html
 from annotation.wording import beginning, share_text
-from kpdemo.translation import ENGLISH, use_language
 from kpdemo.ui.html import escape, group_digits
 from kpdemo.ui.widgets import (
     QUIETLY,
@@ -202,12 +201,8 @@ def work_html(works: Sequence[Work], project: str) -> str:
     """The table with what it counts."""
     if not works:
         return empty_html(_(NO_RATERS))
-    shown = work_table(works)
-    with use_language(ENGLISH):  # the file is for programs
-        saved = work_table(works)
-    button = save_button(saved, project, called=shown.caption)
-    table = table_html(shown, page="quality")
-    return f'<p>{escape(_(WORK_SAYS))}</p>{table}<p class="actions">{button}</p>'
+    table = savable_html(lambda: work_table(works), project, page="quality")
+    return f"<p>{escape(_(WORK_SAYS))}</p>{table}"
 
 
 COLUMNS_HTML = "<code>id, type, left, right, grade</code>"

@@ -17,7 +17,7 @@ import gradio as gr
 
 from annotation.authoring import Task
 from annotation.errors import AccessError, AnnotationError, GradeError, WordNetError
-from annotation.scale import Point, scale_points
+from annotation.scale import Point
 from annotation.sense_pairs import (
     LONGEST_DEFINITION,
     LONGEST_WORD,
@@ -28,6 +28,7 @@ from annotation.sense_pairs import (
     describe_sense,
     look_up,
     neighbourhood_around,
+    unknown_sense,
 )
 from annotation.senses import (
     GAP,
@@ -47,12 +48,13 @@ from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.senses import SenseService
 from annotation.services.writing import WritingService
+from annotation.translation import _, ngettext
 from annotation.types import Project, Role, User
 from annotation.ui.widgets import Answer, Parts, ScriptEvent, answer_problems, event_script, require_member
-from annotation.ui.wording import blank_html, meaning_html
+from annotation.ui.wording import blank_html, meaning_html, translate_points
 from annotation.web.routes import LONGEST_SECONDS
 from annotation.wording import quote_value, whole_in
-from kpdemo.ui.html import count_noun, escape, group_digits, inline_html
+from kpdemo.ui.html import escape, group_digits, inline_html
 from kpdemo.ui.widgets import QUIETLY, empty_html
 
 if TYPE_CHECKING:
@@ -64,13 +66,12 @@ OWN = "own"
 
 
 def points_of(project: Project) -> tuple[Point, ...]:
-    settings = project.settings
-    return scale_points(settings.scale_words, WORD_TO_SENSE, settings.scale)
+    return translate_points(project.settings, WORD_TO_SENSE)
 
 
 def task_html(project: Project, undescribed: int = 0) -> str:
     """The fields for a word, its own meaning, and the grade that the pair is to deserve."""
-    parts = "".join(f'<option value="{key}">{name}</option>' for key, name in PARTS_OF_SPEECH.items())
+    parts = "".join(f'<option value="{key}">{_(name)}</option>' for key, name in PARTS_OF_SPEECH.items())
     grades = "".join(
         f'<option value="{point.value}">{point.value} {escape(point.name)}</option>'
         for point in reversed(points_of(project))
@@ -78,14 +79,15 @@ def task_html(project: Project, undescribed: int = 0) -> str:
     return f"""
 <form id="senses-form" class="senses" autocomplete="off">
 {_undescribed_html(undescribed)}
-<h2>Word</h2>
+<h2>{_("Word")}</h2>
 <div class="senses-row">
-<label>Word <input type="text" id="senses-word" dir="auto" maxlength="{LONGEST_WORD}"></label>
-<label>Part of speech <select id="senses-part"><option value="">any</option>{parts}</select></label>
-<button type="submit" class="keep">Look up</button>
+<label>{_("Word")} <input type="text" id="senses-word" dir="auto" maxlength="{LONGEST_WORD}"></label>
+<label>{_("Part of speech")} <select id="senses-part">
+<option value="">{_("any")}</option>{parts}</select></label>
+<button type="submit" class="keep">{_("Look up")}</button>
 </div>
-<label>Grade that the pair should deserve
- <select id="senses-grade"><option value="">choose</option>{grades}</select></label>
+<label>{_("Grade that the pair should deserve")}
+ <select id="senses-grade"><option value="">{_("choose")}</option>{grades}</select></label>
 </form>
 """
 
@@ -93,15 +95,17 @@ def task_html(project: Project, undescribed: int = 0) -> str:
 def writer_task_html(project: Project, task: Task) -> str:
     """The word that a writer was given, and the grade that is requested; nothing of it can be changed."""
     [point] = [point for point in points_of(project) if point.value == task.grade]
-    note = f'<p class="note" dir="auto">An editor sent it back: {escape(task.note)}</p>' if task.note else ""
+    returned = _("An editor sent it back: {note}", note=task.note)
+    note = f'<p class="note" dir="auto">{escape(returned)}</p>' if task.note else ""
+    name = f"<b>{point.value} <bdi>{escape(point.name)}</bdi></b>"
     return f"""
 <div id="senses-form" class="senses" data-writing="{task.id}">
-<h2>Word</h2>
+<h2>{_("Word")}</h2>
 <p class="senses-chosen" dir="auto">{escape(word_label(task.left))}</p>{note}
-<p>Choose a sense that deserves the grade <b>{point.value} <bdi>{escape(point.name)}</bdi></b>:
+<p>{_("Choose a sense that deserves the grade {grade}:", grade=name)}
  <bdi>{escape(point.description)}</bdi></p>
 <input type="hidden" id="senses-word" value="{escape(task.left)}">
-<p><button type="button" class="keep" data-senses="leave">I do not understand it</button></p>
+<p><button type="button" class="keep" data-senses="leave">{_("I do not understand it")}</button></p>
 {blank_html("senses")}</div>
 """
 
@@ -109,69 +113,82 @@ def writer_task_html(project: Project, task: Task) -> str:
 def nothing_html(project: Project, task: Task | None) -> str:
     """For a writer without a word: where to go on."""
     if task is None:
-        return empty_html("There is no word for you at the moment. Check again later.")
+        return empty_html(_("There is no word for you at the moment. Check again later."))
     return (
-        f"{empty_html('Your next item is not a word.')}"
-        f'<p><a href="/annotate/write?project={project.id}">Go on under Write</a></p>'
+        f"{empty_html(_('Your next item is not a word.'))}"
+        f'<p><a href="/annotate/write?project={project.id}">{_("Go on under Write")}</a></p>'
     )
 
 
 def _undescribed_html(count: int) -> str:
     if not count:
         return ""
-    said = f"{count_noun(count, 'pair has', 'pairs have')} a sense key and no definitions yet."
+    said = ngettext(
+        "{count} pair has a sense key and no definitions yet.",
+        "{count} pairs have a sense key and no definitions yet.",
+        count,
+        count=group_digits(count),
+    )
     return (
         f'<p class="note">{escape(said)} <button type="button" class="keep" data-senses="describe">'
-        "Add them from WordNet</button></p>"
+        f"{_('Add them from WordNet')}</button></p>"
     )
 
 
 def without_wordnet_html(problem: str) -> str:
     """How to get WordNet; everything else works without it."""
-    return (
-        f'<p class="empty">{inline_html(problem)}</p><p>Then open this page again. Until then senses can be '
-        "imported as keys or as definitions in words, and everything else works.</p>"
+    then = _(
+        "Then open this page again. Until then senses can be imported as keys or as definitions in words, "
+        "and everything else works."
     )
+    return f'<p class="empty">{inline_html(problem)}</p><p>{then}</p>'
 
 
 def meanings_html(found: LookUp) -> str:
     """The word's senses to choose from, and the fields for a meaning that is none of them."""
-    word = escape(found.word)
+    word = f"<bdi>{escape(found.word)}</bdi>"
     options = "".join(_meaning_html("senses-meaning", sense) for sense in found.senses)
-    name = "no such meaning" if found.senses else "no such word"
+    why = (
+        _("WordNet has no such meaning; say it in your own words.")
+        if found.senses
+        else _("WordNet has no such word; say it in your own words.")
+    )
     own = (
         '<label class="senses-option"><input type="radio" name="senses-meaning"'
-        f' value="{OWN}"{"" if found.senses else " checked"}><span><b>Another meaning</b> '
-        f"WordNet has {name}; say it in your own words.</span></label>"
+        f' value="{OWN}"{"" if found.senses else " checked"}>'
+        f"<span><b>{_('Another meaning')}</b> {why}</span></label>"
     )
-    said = "" if found.senses else f'<p class="small">WordNet does not have “<bdi>{word}</bdi>”.</p>'
+    lacks = _("WordNet does not have “{word}”.", word=word)
+    said = "" if found.senses else f'<p class="small">{lacks}</p>'
+    question = _("What does “{word}” mean here?", word=word)
     return (
         f'<form id="senses-meanings-form" class="senses" data-drawn="{uuid4().hex}">{said}'
-        f"<fieldset><legend>What does “<bdi>{word}</bdi>” mean here?</legend>{options}{own}</fieldset>"
-        f'<div id="senses-own"{" hidden" if found.senses else ""}>{_OWN_FIELDS}</div></form>'
+        f"<fieldset><legend>{question}</legend>{options}{own}</fieldset>"
+        f'<div id="senses-own"{" hidden" if found.senses else ""}>{_own_fields()}</div></form>'
     )
 
 
-_OWN_FIELDS = f"""
-<label for="senses-definition">Its meaning, in your words</label>
+def _own_fields() -> str:
+    return f"""
+<label for="senses-definition">{_("Its meaning, in your words")}</label>
 <textarea id="senses-definition" rows="3" dir="auto" maxlength="{LONGEST_DEFINITION}"></textarea>
 <div class="senses-row">
-<label>A word that comes closest <input type="text" id="senses-closest-word" dir="auto"
+<label>{_("A word that comes closest")} <input type="text" id="senses-closest-word" dir="auto"
  maxlength="{LONGEST_WORD}"></label>
-<button type="submit" class="keep">Look up the closest</button>
+<button type="submit" class="keep">{_("Look up the closest")}</button>
 </div>
 """
 
 
 def closest_html(found: LookUp) -> str:
     """The senses of the word that comes closest."""
-    word = escape(found.word)
     if not found.senses:
-        return empty_html(f"WordNet does not have “{found.word}”. Try a more common word.")
+        return empty_html(_("WordNet does not have “{word}”. Try a more common word.", word=found.word))
     options = "".join(_meaning_html("senses-closest", sense) for sense in found.senses)
+    question = _("Which sense of “{word}” comes closest?", word=f"<bdi>{escape(found.word)}</bdi>")
     return (
         f'<div class="senses" data-drawn="{uuid4().hex}"><fieldset>'
-        f"<legend>Which sense of “<bdi>{word}</bdi>” comes closest?</legend>{options}</fieldset></div>"
+        f"<legend>{question}</legend>{options}</fieldset></div>"
     )
 
 
@@ -184,15 +201,17 @@ def _meaning_html(name: str, sense: Sense) -> str:
 
 def choice_html(sense: Sense, texts: PairSenses) -> str:
     """The sense to compare with, as raters will see it, and the button that makes the pair."""
-    _, shown = item_views(WORD_TO_SENSE, "", "", texts)
+    _word, shown = item_views(WORD_TO_SENSE, "", "", texts)
     return (
         f'<section class="senses senses-choice" data-key="{escape(sense.keys[0])}" data-drawn="{uuid4().hex}"'
-        ' aria-labelledby="senses-choice-name"><h2 id="senses-choice-name" tabindex="-1">Compare with</h2>'
+        ' aria-labelledby="senses-choice-name">'
+        f'<h2 id="senses-choice-name" tabindex="-1">{_("Compare with")}</h2>'
         f'<p class="senses-chosen">{escape(shown.text)}</p>'
         '<div class="senses-texts" tabindex="0" role="group" aria-labelledby="senses-choice-name">'
         f"{meaning_html(shown)}</div>"
         f'<div class="senses-row">{_words_html(sense)}'
-        '<button type="button" class="rate-primary" data-senses="make">Make the pair</button></div></section>'
+        '<button type="button" class="rate-primary" data-senses="make">'
+        f"{_('Make the pair')}</button></div></section>"
     )
 
 
@@ -204,7 +223,7 @@ def _words_html(sense: Sense) -> str:
         f'<option value="{escape(key)}">{escape(word)}</option>'
         for key, word in zip(sense.keys, sense.words, strict=True)
     )
-    return f'<label>Called by the word <select id="senses-key">{options}</select></label>'
+    return f'<label>{_("Called by the word")} <select id="senses-key">{options}</select></label>'
 
 
 def answer_html(text: str, kind: str = "note") -> str:
@@ -222,7 +241,6 @@ EMPTY = {"meanings": "", "closest": "", "around": "", "choice": ""}
 MOST_LISTED = 100
 """At each distance; the filter finds the others."""
 LONGEST_NAME = 18
-DISTANCES = ("The meaning itself", "1 step away", "2 steps away", "3 steps away")
 MARGIN = 90.0
 
 
@@ -246,31 +264,41 @@ def around_html(key: str, start: Sense, steps: Sequence[SenseStep], wanted: str,
         for distance, group in groupby(found, key=lambda each: each[0].distance)
     )
     if not found:
-        lists = '<p class="empty">No sense nearby matches. Shorten the filter, or clear it.</p>'
+        lists = empty_html(_("No sense nearby matches. Shorten the filter, or clear it."))
+    heading = _("Within three steps of “{word}”", word=escape(start.words[0]))
+    count = ngettext(
+        "{count} sense. Choose one that makes a pair of that grade.",
+        "{count} senses. Choose one that makes a pair of that grade.",
+        len(steps),
+        count=group_digits(len(steps)),
+    )
     return (
         f'<div class="senses" data-drawn="{uuid4().hex}" data-meaning="{escape(key)}">'
-        f"<h2>Within three steps of “{escape(start.words[0])}”</h2>"
-        f'<p class="small">{count_noun(len(steps), "sense")}. Choose one that makes a pair of that grade.</p>'
+        f'<h2>{heading}</h2><p class="small">{count}</p>'
         f"{_graph_html(nodes, len(steps), wordnet)}"
-        '<form id="senses-filter-form" class="senses-row"><label>Only senses with'
+        f'<form id="senses-filter-form" class="senses-row"><label>{_("Only senses with")}'
         f' <input type="text" id="senses-filter" dir="auto" value="{escape(wanted)}" maxlength="100"></label>'
-        '<button type="submit" class="keep">Filter</button></form>'
-        f'<div class="senses-lists" tabindex="0" role="group" aria-label="Senses nearby">{lists}</div></div>'
+        f'<button type="submit" class="keep">{_("Filter")}</button></form>'
+        f'<div class="senses-lists" tabindex="0" role="group" aria-label="{_("Senses nearby")}">'
+        f"{lists}</div></div>"
     )
 
 
 def _distance_html(distance: int, found: list[tuple[SenseStep, Sense]], wordnet: WordNet) -> str:
     options = "".join(_option_html(step, sense, wordnet) for step, sense in found[:MOST_LISTED])
     rest = len(found) - MOST_LISTED
-    more = f'<p class="small">And {group_digits(rest)} more: the filter finds them.</p>' if rest > 0 else ""
-    name = f"{DISTANCES[distance]} ({group_digits(len(found))})" if distance else DISTANCES[0]
+    others = _("And {more} more: the filter finds them.", more=group_digits(rest))
+    more = f'<p class="small">{others}</p>' if rest > 0 else ""
+    steps = ngettext("{count} step away", "{count} steps away", distance)
+    name = f"{steps} ({group_digits(len(found))})" if distance else _("The meaning itself")
     return f'<fieldset class="senses-ring"><legend>{name}</legend>{options}{more}</fieldset>'
 
 
 def _option_html(step: SenseStep, sense: Sense, wordnet: WordNet) -> str:
     way = ""
     if step.via is not None and step.relation is not None:
-        way = f"<i>{step.relation}: {escape(wordnet.synset(step.via).words[0])}</i> "
+        relation = _("{name}: {value}", name=_(step.relation.value), value=wordnet.synset(step.via).words[0])
+        way = f"<i>{escape(relation)}</i> "
     return (
         '<label class="senses-option"><input type="radio" name="senses-near"'
         f' value="{escape(sense.keys[0])}">'
@@ -291,9 +319,10 @@ def _graph_html(nodes: Sequence[Node], total: int, wordnet: WordNet) -> str:
     # The inner ones last: what still meets one of their names lies under it.
     dots = "".join(_dot_html(node, senses[node], node in named) for node in reversed(nodes))
     reach = RADII[-1] + MARGIN
-    says = f"Graph of {len(nodes)} of {total} senses; the list has all of them"
+    says = _("Graph of {shown} of {total} senses; the list has all of them", shown=len(nodes), total=total)
     return (
-        f'<details class="senses-graph" open><summary>Graph</summary><svg role="img" aria-label="{says}"'
+        f'<details class="senses-graph" open><summary>{_("Graph")}</summary>'
+        f'<svg role="img" aria-label="{says}"'
         f' viewBox="{-reach:.0f} {-RADII[-1] - 20:.0f} {2 * reach:.0f} {2 * RADII[-1] + 40:.0f}">'
         f"{rings}{lines}{dots}</svg></details>"
     )
@@ -378,7 +407,7 @@ class SensesHandlers:
         wordnet, key = self.dictionary.open(), _Request(event).text("key")
         sense, texts = wordnet.sense(key), describe_sense(key, wordnet)
         if sense is None or texts is None:
-            raise SenseError(f"WordNet has no sense {quote_value(key)}: choose one from the list.")
+            raise unknown_sense(key)
         return {"choice": choice_html(sense, texts), "said": answer_html("")}
 
     @answer_problems(answer_html)
@@ -388,10 +417,11 @@ class SensesHandlers:
         asked = _Request(event)
         if asked.text("writing"):
             self.senses.submit(asked.writing(), user.id, asked.choice(), asked.seconds())
-            return self._begin(user, project, roles, "Sent to the editors.")
+            return self._begin(user, project, roles, _("Sent to the editors."))
         self.accounts.require(user.name, project.id, Role.ADMINISTRATOR)
         pair = self.senses.add_pair(project.id, asked.choice(), asked.grade(), by=user)
-        said = answer_html(f"Made pair {pair.id}: {pair.left} and {pair.right}.", "saved")
+        made = _("Made pair {id}: {left} and {right}.", id=pair.id, left=pair.left, right=pair.right)
+        said = answer_html(made, "saved")
         return {"choice": "", "said": said}
 
     @answer_problems(answer_html)
@@ -400,16 +430,25 @@ class SensesHandlers:
         user, project, roles = self._admit(request)
         asked = _Request(event)
         self.writing.leave_blank(asked.writing(), user.id, asked.text("note"))
-        return self._begin(user, project, roles, "Given to another writer.")
+        return self._begin(user, project, roles, _("Given to another writer."))
 
     @answer_problems(answer_html)
     def describe(self, event: gr.EventData, request: gr.Request) -> Answer:
         """Add definitions to pairs that were imported without WordNet."""
-        user, project, _ = self._admit(request)
+        user, project, _roles = self._admit(request)
         self.accounts.require(user.name, project.id, Role.ADMINISTRATOR)
         done, missing = self.senses.describe(project.id, by=user)
-        rest = f" WordNet does not have the senses of {group_digits(missing)}." if missing else ""
-        said = answer_html(f"{count_noun(done, 'pair has', 'pairs have')} definitions now.{rest}", "saved")
+        told = [
+            ngettext(
+                "{count} pair has definitions now.",
+                "{count} pairs have definitions now.",
+                done,
+                count=group_digits(done),
+            )
+        ]
+        if missing:
+            told.append(_("WordNet does not have the senses of {count}.", count=group_digits(missing)))
+        said = answer_html(" ".join(told), "saved")
         return {**EMPTY, "task": task_html(project, self.senses.count_undescribed(project.id)), "said": said}
 
     def _begin(self, user: User, project: Project, roles: frozenset[Role], done: str) -> Answer:
@@ -429,7 +468,10 @@ class SensesHandlers:
         project = self.projects.get(project_id)
         if WORD_TO_SENSE not in project.settings.types:
             raise AccessError(
-                f"The project {project.name!r} has no type word to sense: add it in the project's settings."
+                _(
+                    "The project {project} has no type word to sense: add it in the project's settings.",
+                    project=repr(project.name),
+                )
             )
         return user, project, self.accounts.roles(user.name, project.id)
 
@@ -438,7 +480,7 @@ def build_senses_page(handlers: SensesHandlers, page: gr.Blocks) -> None:
     """The form on the left; on the right the neighbourhood and what is chosen from it."""
     with gr.Row(elem_id="senses-page", elem_classes="columns"):
         with gr.Column(scale=5, min_width=320):
-            parts = Parts(task=_part("senses-task", empty_html("Opening WordNet.")))
+            parts = Parts(task=_part("senses-task", empty_html(_("Opening WordNet."))))
             parts |= {"meanings": _part("senses-meanings"), "closest": _part("senses-closest")}
         with gr.Column(scale=7, min_width=320):
             parts["said"] = said = gr.HTML(
@@ -485,7 +527,9 @@ class _Request(ScriptEvent):
         text = self.text("writing")
         number = whole_in(text)
         if number is None:
-            raise SenseError(f"{quote_value(text)} is not an item of yours: open the page again.")
+            raise SenseError(
+                _("{value} is not an item of yours: open the page again.", value=quote_value(text))
+            )
         return number
 
     def seconds(self) -> float | None:
@@ -499,4 +543,4 @@ class _Request(ScriptEvent):
         try:
             return Decimal(self.text("grade"))
         except InvalidOperation:
-            raise GradeError("No grade is chosen: choose the one that the pair should get.") from None
+            raise GradeError(_("No grade is chosen: choose the one that the pair should get.")) from None

@@ -35,7 +35,11 @@ from kpdemo.translation import language_of, set_language, use_language
 PUBLIC = (f"{PREFIX}/assets/", f"{PREFIX}/static/", f"{PREFIX}/theme.css")
 """Gradio's own scripts and styles: the same for everybody, and many for each page."""
 SPEAKING = frozenset(
-    f"{PREFIX}/{page}" for page in ("", "rate", "adjudicate", "write", "review", "agreement", "project")
+    f"{PREFIX}/{page}"
+    for page in (
+        *("", "rate", "adjudicate", "write", "review", "agreement", "project"),
+        *("leaderboard", "predictions", "senses", "users"),
+    )
 )
 """Pages that are in the reader's language; the others are in English."""
 

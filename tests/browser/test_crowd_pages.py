@@ -154,7 +154,7 @@ def test_a_lead_makes_many_links_a_shared_one_and_revokes_it(site, browser, proj
     page.get_by_role("button", name="Make the links").click()
     made = page.locator("#many-made")
     expect(made).to_contain_text(
-        "No links were made, as not every name can be used. 3 ('Ana'): it stands twice."
+        "No links were made, as not every name can be used. 3 ('Ana'): The name stands twice."
     )
     expect(names).to_have_value("Ana\nben@example.org; Ana")
     names.fill("Ana\nben@example.org; <b>Cleo</b>")

@@ -63,14 +63,16 @@ def english_patterns() -> list[re.Pattern[str]]:
 ENGLISH = english_patterns()
 
 
-def assert_no_english(page: Page, within: str = "#rate-form") -> None:
+def assert_no_english(page: Page, within: str = "#rate-form", *, about: str = "") -> None:
+    """`about` is what is said in English there, such as a definition of WordNet."""
     said = page.locator(within).evaluate(
         "form => [form.textContent, ...[...form.querySelectorAll('[aria-label]')]"
         ".map((labelled) => labelled.ariaLabel)].join('\\n')"
     )
     seen = page.locator(within).inner_text()
     assert [p.pattern for p in ENGLISH if p.search(said) or p.search(seen)] == []
-    assert not re.search(r"\b(the|you|your|pair|pairs|with|and)\b", seen), seen
+    own = re.sub(about, "", seen) if about else seen
+    assert not re.search(r"\b(the|you|your|pair|pairs|with|and)\b", own), own
 
 
 def test_a_german_project_is_german_on_a_phone_from_consent_to_the_end(site, browser, project):
@@ -205,3 +207,27 @@ def test_a_rater_may_choose_another_language_than_the_project(site, browser, pro
     }
     page.reload()
     expect(page.locator("#rate-form")).to_have_attribute("lang", "zh-Hans")
+
+
+def test_accounts_are_managed_in_the_language_of_the_browser(empty_site, browser):
+    page, watch = empty_site.page(browser, "root", "/annotate/users", locale="de-DE"), Watch()
+    watch.over(page, empty_site.address)
+    page.get_by_label("Name", exact=True).fill("Bela")
+    page.get_by_role("button", name="Hinzuf\u00fcgen und Link machen").click()
+    expect(page.locator("#users-added")).to_contain_text(
+        "Bela ist hinzugef\u00fcgt und w\u00e4hlt mit diesem Link ein Passwort."
+    )
+    expect(page.locator("#users-links")).to_contain_text("ein Passwort, Nummer 1")
+    expect(page.locator("#users-events")).to_contain_text("Einladung gemacht")
+    assert_no_english(page, "body")
+    page.get_by_role("button", name="Sperren").click()
+    expect(page.locator("#users-changed")).to_have_text(
+        "Bela ist gesperrt und abgemeldet; die Bewertungen bleiben."
+    )
+    page.locator("#users-invite").click()
+    expect(page.locator("#users-invited")).to_have_text(
+        "Kein Projekt ist gew\u00e4hlt: w\u00e4hlen Sie eines, oder legen Sie zuerst eines an."
+    )
+    expect(page.locator("#users-events")).to_contain_text("Konto gesperrt")
+    assert_no_english(page, "body")
+    watch.check()

@@ -12,6 +12,8 @@ from annotation.types import ProjectSettings, Role
 from tests.browser.conftest import PASSWORD, choose_files, open_page
 from tests.browser.pressing import press
 from tests.browser.test_keyphrases_page import choose_model
+from tests.browser.test_languages import assert_no_english
+from tests.predicted import GRADES, grade, sent_project
 
 TITLE = "Scattering of waves"
 BODY = "A boundary integral equation gives the surface current on the scatterer."
@@ -113,3 +115,27 @@ def test_the_ticks_follow_the_model_of_the_page_and_the_link_goes_with_what_was_
     expect(link).to_be_visible()
     page.locator("#files-upload").get_by_role("button", name="Clear").click()
     expect(page.locator("#files-send-result")).to_contain_text("Nothing sent yet.")
+
+
+def test_predictions_are_measured_in_the_language_of_the_project(site, browser, unused):
+    database = site.services.database
+    project = sent_project(database, name=unused, language="de")
+    lead = site.add_user(f"{unused} lead")
+    for role in (Role.ADMINISTRATOR, Role.RATER):
+        site.services.projects.add_member(project.id, lead.name, role)
+    page = site.page(browser, lead.name, f"/annotate/predictions?project={project.id}")
+    steps, figures = page.locator("#predictions-steps-part"), page.locator("#predictions-figures-part")
+    expect(steps).to_contain_text("5 Paare warten auf Bewertungen (1 bewertende Person):")
+    expect(figures).to_contain_text("Noch keine Zahlen.")
+    assert_no_english(page, "#predictions-page")
+    grade(database, project.id, GRADES, rater=lead.name)
+    page.locator("#predictions-count").click()
+    expect(steps).to_contain_text("Alle Paare haben einen Goldwert:")
+    expect(figures).to_contain_text("Bewertet@10 ist der Anteil der ersten 10")
+    page.get_by_label("Die unsichersten zuerst").check()
+    expect(page.locator("#predictions-order-saved")).to_contain_text("Gespeichert.")
+    assert_no_english(page, "#predictions-page")
+    page.get_by_label("Ränge, die zählen (k)").fill("0")
+    page.locator("#predictions-count").click()
+    expect(page.get_by_text("Die Zahl der Ränge, die zählen, ist 1 bis 1,000, nicht 0.")).to_be_visible()
+    assert_no_english(page, "header.site")

@@ -14,6 +14,7 @@ from annotation.types import NewPair, ProjectSettings, Role
 from tests import tiny_wordnet as tiny
 from tests.browser.conftest import MODELS, Site, Watch, load, serious_violations
 from tests.browser.pressing import press
+from tests.browser.test_languages import assert_no_english
 from tests.browser.test_look import PALE, WIDTH
 
 EVIL = '<img src=x onerror="alert(1)">{{value}}'
@@ -91,6 +92,31 @@ def test_a_chosen_sense_becomes_a_pair_whose_meanings_a_rater_sees(senses_site, 
     assert "Others of the same kind | mouse, computer mouse (noun) a device that moves a pointer" in seen[0]
     assert f"The dictionary does not have this word. It means: | to do {EVIL}" in seen[1]
     assert "%1:" not in "".join(seen)
+    watch.check()
+
+
+def test_a_sense_is_chosen_in_the_language_of_the_browser(senses_site, browser, project):
+    address = f"/annotate/senses?project={project}"
+    page, watch = senses_site.page(browser, "root", address, locale="de-DE"), Watch()
+    watch.over(page, senses_site.address)
+    page.get_by_label("Wort", exact=True).fill("mice")
+    page.get_by_role("button", name="Nachschlagen", exact=True).click()
+    page.get_by_label("a device that moves a pointer").check()
+    near = page.locator("#senses-around")
+    expect(near).to_contain_text("Bis zu drei Schritte von „mouse“")
+    near.get_by_label("a device with keys").check()
+    page.get_by_role("button", name="Paar machen").click()
+    said = page.locator("#senses-said")
+    expect(said).to_have_text("Keine Bewertung ist gewählt: wählen Sie die, die das Paar bekommen soll.")
+    page.get_by_label("Bewertung, die das Paar verdienen soll").select_option("3")
+    page.get_by_role("button", name="Paar machen").click()
+    expect(said).to_have_text("Paar w2s-1 gemacht: mice#n und keyboard%1:06:00::.")
+    assert_no_english(page, "#senses-page", about="a device with keys")
+    near.get_by_label("Nur Wortbedeutungen mit").fill("printed")
+    near.get_by_role("button", name="Filtern").click()
+    expect(near).to_contain_text("Keine Wortbedeutung in der Nähe passt.")
+    assert_no_english(page, "#senses-page")
+    assert_no_english(page, "header.site")
     watch.check()
 
 

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import ast
 import json
+from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
 from sqlalchemy import select
 
+from annotation.changes import ACTIONS
+from annotation.services import audit
 from annotation.services.accounts import AccountService, InvitationService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.audit import DECIDED, DECISION_WITHDRAWN, Event, EventService
+from annotation.services.consents import AGREED
 from annotation.services.imports import ImportService
 from annotation.services.projects import ProjectService
 from annotation.services.sign_in import SignInService
 from annotation.types import Cause, ProjectSettings, Role
 from annotation.ui.accounts import events_html
 from db.models import AuditEvent
+from kpdemo.locale.update import ROOT
+from kpdemo.translation import use_language
 from tests.commands import main
 from tests.people import CHEAP, PASSWORD
 from tests.rated import Rated, pair, rated_project
@@ -190,3 +197,27 @@ def test_the_command_lists_the_events_of_a_project_and_of_the_server(sqlite_data
     assert found["events"][0]["action"] == "account added"
     assert main(["events", "--limit=0", url]) == 2
     assert main(["events", "none", url]) == 1
+
+
+def _recorded_actions() -> Iterator[str]:
+    for file in sorted((ROOT / "annotation" / "services").glob("*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            name = getattr(call.func, "id", getattr(call.func, "attr", ""))
+            if name in ("record", "_record"):
+                yield from (arg.value for arg in call.args if isinstance(arg, ast.Constant))
+    yield from (*audit.NAMES_PROJECT, *audit.PAIRS_CHANGED, *audit.GRADES_CHANGED, *audit.SERVER_ACTIONS)
+    yield from (audit.SENSES_DESCRIBED, audit.DECIDED, audit.DECISION_WITHDRAWN, AGREED)
+
+
+def test_whatever_is_recorded_can_be_told_in_the_reader_s_language():
+    assert set(_recorded_actions()) - set(ACTIONS) == set()
+    changed = {"settings": ["types"], "before": {"types": ["a"]}, "after": {"types": ["a", "b"]}}
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    event = Event(now, "project changed", "Ana", changed)
+    added = Event(now, "account added", None, {"name": "Ben", "is_administrator": True})
+    with use_language("de"):
+        shown = events_html([event, added])
+    for text in ("Projekt geändert", "Vergleichstypen: a → a, b", "Befehlszeile", "Konto hinzugefügt"):
+        assert text in shown
+    assert "Name: Ben; Serververwaltung" in shown

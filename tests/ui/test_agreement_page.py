@@ -540,7 +540,7 @@ def test_a_saved_table_is_unicode_and_its_headings_are_no_formulas():
 def test_the_button_saves_what_the_table_is(sqlite_database):
     report, _ = report_of(sqlite_database, PAIRS, name="my “news” / 2026")
     table = raters_table(report)
-    page = savable_html(table, report.project, page="agreement")
+    page = savable_html(lambda: table, report.project, page="agreement")
     assert unescape(re.search(r'data-content="([^"]*)"', page)[1]) == table_csv(table)
     assert 'data-save="my-news-2026-raters.csv"' in page
 

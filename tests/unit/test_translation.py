@@ -13,6 +13,8 @@ import pytest
 from babel.messages.jslexer import tokenize
 
 from annotation.locale.update import PROJECT, RATER
+from annotation.senses import NO_WORDNET, WORDNET_ADVICE
+from annotation.systems import CALIBRATED, LEFT_OUT, tell_remark
 from annotation.translation import CATALOGUES, _, ngettext
 from kpdemo import locale as of_page
 from kpdemo.locale.update import PAGE, ROOT, Domain, to_mo, to_po
@@ -28,7 +30,7 @@ from kpdemo.translation import (
 CODES = [code for code in LANGUAGES if code != ENGLISH]
 OF_OTHERS = {
     *("SettingsError", "WrongSettings", "NoteError", "BodyError", "LargeBodyError"),
-    *("ImportFileError", "InputError", "self._error", "self._blank", "self._no_grade"),
+    *("_error", "ImportFileError", "InputError", "self._error", "self._blank", "self._no_grade"),
 }
 OF_BUGS = {"AssertionError", "LookupError"}
 """What programs and commands are told, in English, and of files that are imported which line is wrong."""
@@ -109,9 +111,21 @@ def test_counts_and_decimals_are_written_as_the_language_does():
         assert (_("Close"), write_decimal(Decimal("0.50"))) == ("Close", "0.5")
 
 
+def test_what_is_kept_in_english_is_told_in_the_reader_s_language():
+    reason = NO_WORDNET.format(folder="/a", file="data.adj", advice=WORDNET_ADVICE)
+    calibrated = CALIBRATED.format(name="lcs (calibrated)", count="1,200")
+    remark = f"{calibrated} {LEFT_OUT.format(type='word2sense', reason=reason)}"
+    assert tell_remark(remark) == remark
+    with use_language("de"):
+        told = tell_remark(remark)
+        assert tell_remark("Somebody's own words.") == "Somebody's own words."
+    assert told.startswith("lcs (calibrated): seine Werte sind Typ für Typ")
+    assert "word2sense ist ausgelassen: In /a ist kein WordNet (data.adj fehlt): unter Debian" in told
+
+
 WHOLE = (
-    *("adjudicate", "agreement", "crowds", "figures", "pages", "pairs", "projects", "quality"),
-    *("rate", "widgets", "wording", "writing"),
+    *("accounts", "adjudicate", "agreement", "crowds", "figures", "leaderboard", "pages", "pairs"),
+    *("predictions", "projects", "quality", "rate", "senses", "widgets", "wording", "writing"),
 )
 """Pages of which nothing is left in English."""
 

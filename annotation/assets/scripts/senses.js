@@ -1,4 +1,5 @@
 // The sense chooser: gathers what is typed and chosen, and asks the server through the page's answer line.
+import { _ } from "../kpdemo/language.js";
 import { Stopwatch, Storage } from "./parts.js";
 
 const PATIENCE = 20_000;
@@ -78,7 +79,7 @@ const ask = (what, gather = () => ({}), focus = "") => {
   by("senses-page").setAttribute("aria-busy", "true");
   waiting = setTimeout(() => {
     forget();
-    say("The server did not answer: check the connection and try again. What you chose and wrote is still here.", "problem");
+    say(_("The server did not answer: check the connection and try again. What you chose and wrote is still here."), "problem");
   }, PATIENCE);
   by("senses-said").dispatchEvent(new CustomEvent("senses", { bubbles: true, detail: { what, ...gather() } }));
 };
