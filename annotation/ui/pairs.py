@@ -238,15 +238,15 @@ def formats_html() -> str:
             "{formats}: best with a header of {header} and, if you wish, {further}; left is what the type "
             "names first, such as the paragraph in {type}. Other columns can be assigned here, once the file "
             "is chosen.",
-            formats="<b>TSV, CSV, XLSX, ODS</b>",
+            formats=_bold("TSV, CSV, XLSX, ODS"),
             header=header,
             further=further,
             type="<code>paragraph2sentence</code>",
         ),
         _(
             "{lines}: one object per line with the same names; or {json}, one array of them.",
-            lines="<b>JSON Lines</b>",
-            json="<b>JSON</b>",
+            lines=_bold("JSON Lines"),
+            json=_bold("JSON"),
         ),
         _(
             "Ratings that exist already: a field {ratings} with a list of grades, or rows of {rows}.",
@@ -255,13 +255,17 @@ def formats_html() -> str:
         ),
         _(
             "{task} and {benchmark}: their files as they are.",
-            task="<b>SemEval-2014 Task 3</b>",
-            benchmark="<b>STS benchmark</b>",
+            task=_bold("SemEval-2014 Task 3"),
+            benchmark=_bold("STS benchmark"),
         ),
         _("Exports of Label Studio, Argilla, doccano, Prodigy and Potato: pairs with their ratings."),
     )
     listed = "".join(f"<li>{each}</li>" for each in formats)
     return f"<details><summary>{_('File formats')}</summary><ul>{listed}</ul></details>"
+
+
+def _bold(name: str) -> str:
+    return f"<b>{name}</b>"
 
 
 def look_html(name: str, look: FirstLook) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -11,7 +12,7 @@ from playwright.sync_api import Page, expect
 from annotation.crowds import CrowdSettings
 from annotation.locale.update import PROJECT, RATER
 from annotation.quality import QualitySettings
-from annotation.types import KnownPair, NewPair, ProjectSettings, Role
+from annotation.types import KnownPair, NewPair, ProjectSettings, Role, SkipReason
 from kpdemo.translation import LANGUAGES
 from tests.browser.conftest import Site, Watch, serious_violations
 from tests.browser.pressing import press
@@ -230,4 +231,62 @@ def test_accounts_are_managed_in_the_language_of_the_browser(empty_site, browser
     )
     expect(page.locator("#users-events")).to_contain_text("Konto gesperrt")
     assert_no_english(page, "body")
+    watch.check()
+
+
+@pytest.fixture
+def filled(site: Site, unused: str) -> int:
+    """A project in which everything that its page tells of has happened, in German."""
+    services, root = site.services, site.services.accounts.user("root")
+    settings = ProjectSettings(unused, types=(TYPE,), raters_per_pair=2, consent="Einverstanden?")
+    project = services.projects.create(settings, created_by=root).id
+    apart, near = (("Anna", Decimal(0)), ("Bela", Decimal(3))), (("Anna", Decimal(2)), ("Bela", Decimal(2)))
+    given = (apart, near, (), (), ())
+    pairs = [
+        NewPair(f"p{n}", TYPE, f"Der {n}. Zug kam.", f"Zug {n}", "Bahn", ratings=ratings)
+        for n, ratings in enumerate(given)
+    ]
+    services.importing.import_pairs(project, pairs, by=root)
+    services.pairs.withdraw(project, ["p4"], reason="doppelt", by=root)
+    services.known_pairs.import_training(project, [_known("t1")], by=root)
+    services.known_pairs.import_checks(project, [_known("c1")], by=root)
+    services.quality.change(project, QualitySettings(check_every=5), by=root)
+    rater = site.add_user(f"{unused} Cleo")
+    services.projects.add_member(project, rater.name, Role.RATER, by=root)
+    services.quality.excuse(project, rater.name, by=root)
+    [agreed] = [services.consents.text_to_agree(project, rater.id)]
+    services.consents.agree(project, rater.id, agreed.sha256)
+    first, second = (pair.id for pair in services.assignment.queue(project, rater.id, count=2).pairs)
+    services.ratings.comment(first, rater.id, "Das ist kein Satz.", is_flagged=True)
+    services.assignment.skip(second, rater.id, SkipReason.BROKEN_TEXT, "Die H\u00e4lfte fehlt.")
+    services.quality.pause(project, rater.name, by=root)
+    services.exclusion.exclude(project, "Bela", "immer dasselbe", by=root)
+    end = datetime.now(UTC) + timedelta(days=2)
+    services.crowds.make_link(project, 3, end, note="Kurs", by=root)
+    return project
+
+
+def _known(id: str) -> KnownPair:
+    return KnownPair(NewPair(id, TYPE, "Die Katze schl\u00e4ft.", f"Katze {id}"), Decimal("2.75"))
+
+
+@pytest.mark.parametrize(
+    "tabs",
+    [
+        ("Paare", "Mitglieder", "Qualit\u00e4t", "Goldstandard", "Ereignisse"),
+        pytest.param(("Einstellungen",), marks=pytest.mark.slow),
+    ],
+    ids=["all", "settings"],
+)
+def test_a_lead_finds_no_english_sentence_on_the_tabs_of_a_project(site, browser, filled, tabs):
+    page, watch = site.page(browser, "root", f"/annotate/project?project={filled}", locale="de-DE"), Watch()
+    watch.over(page, site.address)
+    for tab in tabs:
+        page.get_by_role("tab", name=tab, exact=True).click()
+        for fold in page.locator("button.label-wrap:visible, summary:visible").all():
+            fold.click()
+        page.wait_for_timeout(3000)
+        print("=====", tab)
+        print(page.locator("body").inner_text())
+        assert_no_english(page, "body")
     watch.check()
