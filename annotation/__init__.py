@@ -1,3 +1,3 @@
 """Rating pairs of texts: the scale, who grades what, agreement and gold sets."""
 
-__version__ = "0.1.0"
+from kpdemo import __version__ as __version__

@@ -11,7 +11,7 @@ from kpdemo.predictors import keyphrases, load_predictor
 from kpdemo.selection import choose
 from kpdemo.types import Document, Keyphrase, Prediction, PredictionOptions, Predictor, Style
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 __all__ = [
     "Document",

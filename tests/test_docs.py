@@ -341,7 +341,7 @@ def test_the_changelog_has_the_version_of_the_package():
     headings = re.findall(
         r"^## \[?([\w.]+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
     )
-    assert {"Unreleased", kpdemo.__version__} & set(headings)
+    assert kpdemo.__version__ in headings
 
 
 RESULTS = sorted((ROOT / "docs").glob("results*/*.json"))

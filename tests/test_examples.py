@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -30,6 +32,7 @@ def test_a_folder_becomes_a_table_and_a_file_that_cannot_be_read_is_named(tmp_pa
     assert "empty.txt" in done.stderr
 
 
+@pytest.mark.slow
 def test_texts_are_sorted_into_subjects_by_their_keyphrases():
     lines = run("classify.py").stdout.splitlines()
     assert [line.partition(":")[0] for line in lines] == ["bees", "trains", "pipes"]

@@ -15,6 +15,7 @@ PACKAGES = ("kpdemo", "annotation", "db")
 PAGES = ("kpdemo.ui", "kpdemo.api", "annotation.ui", "annotation.web")
 
 LIGHT = (
+    "kpdemo.__version__",
     *("kpdemo.io", "kpdemo.text", "kpdemo.types", "kpdemo.errors", "kpdemo.terminal", "kpdemo.command"),
     *("kpdemo.statistics", "kpdemo.translation", "kpdemo.locale"),
 )

@@ -296,6 +296,7 @@ def test_a_pair_is_clicked_a_dot_is_taken_and_the_decision_saved(bench):
     expect(value).to_have_text("")
 
 
+@pytest.mark.slow
 def test_the_address_opens_a_pair_and_what_was_typed_is_a_draft_until_it_is_saved(bench):
     desk = bench(3)
     page = desk.open(f"&pair={desk.pair_id('p2')}")
@@ -428,6 +429,7 @@ def test_a_rating_that_changed_opens_the_pair_again(bench):
     expect(page.locator(".adj-dot")).to_have_count(3)
 
 
+@pytest.mark.slow
 def test_raters_and_strangers_see_no_pair(bench):
     desk = bench(1)
     for user in (desk.add_judge(Role.RATER), desk.site.add_user(f"stranger {next(NUMBERS)}")):

@@ -260,6 +260,7 @@ def test_new_grades_appear_at_a_press_and_by_themselves(site, browser, unused):
     expect(fold).to_have_attribute("open", "")
 
 
+@pytest.mark.slow
 def test_the_end_of_the_session_is_told_once_to_who_only_looks(site, browser, project, unused):
     name = site.add_user(unused, is_administrator=True).name
     page = site.page(browser, name, f"/annotate/agreement?project={project.id}")

@@ -146,6 +146,7 @@ def test_a_class_comes_by_name_and_a_full_link_says_so(site, browser, project):
     )
 
 
+@pytest.mark.slow
 def test_a_lead_makes_many_links_a_shared_one_and_revokes_it(site, browser, project):
     page = site.page(browser, "root", f"/annotate/project?project={project}&tab=members")
     page.get_by_role("button", name="Invite many at once").click()

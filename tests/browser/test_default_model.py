@@ -45,6 +45,7 @@ def test_an_example_shows_present_and_absent_keyphrases_with_their_sources_and_t
 
 
 @pytest.mark.skipif(not MULTILINGUAL_FOLDER.is_dir(), reason="the multilingual model is not installed")
+@pytest.mark.slow
 def test_an_example_in_another_language_is_read_with_passages(page, address):
     open_page(page, address)
     passages, facts = page.locator("#predict-passages .passage"), page.locator("#predict-facts")

@@ -252,6 +252,7 @@ def test_a_link_leads_to_its_tab_and_its_type_though_something_is_kept(site, bro
     expect(page.get_by_label("phrase to word")).to_be_checked()
 
 
+@pytest.mark.slow
 def test_signing_out_leaves_nothing_typed_to_the_next_one(site, browser):
     page = site.page(browser, "root")
     page.get_by_role("button", name="New project").click()

@@ -338,7 +338,7 @@ def test_a_screen_reader_hears_words(demo):
         ("", "The text is empty"),
         ("Entropy", "The text is only one word, “Entropy”: give a sentence or more."),
         ("深度学习模型在自然语言处理中的应用", "The text is Chinese, which this model does not read"),
-        ("plain words " * 85_000, "this page reads at most 250\u202f000"),
+        pytest.param("plain words " * 85_000, "this page reads at most 250\u202f000", marks=pytest.mark.slow),
     ],
     ids=["empty", "one word", "Chinese", "a megabyte"],
 )
@@ -702,6 +702,7 @@ def test_leaving_a_page_that_its_server_has_not_answered_is_no_error(page, serve
     watch.check()
 
 
+@pytest.mark.slow
 def test_a_long_text_that_is_stopped_is_read_no_more_and_the_next_one_is(page, serve, tmp_path):
     with closing(ModelWorker(partial(remote.load_and_note, tmp_path), may_end=True)) as worker:
         address = serve(app.AppContext({"obedient": "obeys"}, remote.load, load_apart=worker))

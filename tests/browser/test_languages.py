@@ -76,6 +76,7 @@ def assert_no_english(page: Page, within: str = "#rate-form", *, about: str = ""
     assert not re.search(r"\b(the|you|your|pair|pairs|with|and)\b", own), own
 
 
+@pytest.mark.slow
 def test_a_german_project_is_german_on_a_phone_from_consent_to_the_end(site, browser, project):
     page, watch = site.context(browser, viewport=PHONE).new_page(), Watch()
     watch.over(page, site.address)

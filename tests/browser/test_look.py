@@ -320,10 +320,7 @@ WAITING = {
 
 @pytest.mark.parametrize(
     "path",
-    [
-        path if path in ("", "project?project={}") else pytest.param(path, marks=pytest.mark.slow)
-        for path in WAITING
-    ],
+    [path if not path else pytest.param(path, marks=pytest.mark.slow) for path in WAITING],
 )
 def test_a_page_says_that_it_opens_until_it_is_filled(site, browser, unused, path):
     project = site.services.projects.create(ProjectSettings(unused, types=("sentence2phrase",)))

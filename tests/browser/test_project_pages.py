@@ -201,6 +201,7 @@ CLICK_ONCE_MORE = """run => new MutationObserver((_, watching) => {
 """The second click of a double one comes when the first is answered."""
 
 
+@pytest.mark.slow
 def test_a_bad_row_is_one_sentence_and_nothing_is_imported_or_lost(site, browser, project):
     page = site.page(browser, "root", PROJECT.format(project, "pairs"))
     upload(page, "new.tsv", TSV.replace("2\tsentence2phrase\tIt rains.", "2\tsentence2phrase\t"))
@@ -523,6 +524,7 @@ def test_a_reload_stays_on_the_tab_that_was_chosen(site, browser, project):
     expect(page.get_by_role("tab", name="Settings")).to_have_attribute("aria-selected", "true")
 
 
+@pytest.mark.slow
 def test_a_new_project_asks_for_little_and_the_rest_is_folded(site, browser):
     page = site.page(browser, "root")
     if not page.get_by_label("Raters per pair").is_visible():

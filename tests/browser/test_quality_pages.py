@@ -40,6 +40,7 @@ def begin_training(page: Page) -> None:
     page.get_by_role("button", name="I have read the guidelines: begin").click()
 
 
+@pytest.mark.slow
 def test_a_rater_fails_tries_again_passes_and_works(site, browser, project):
     known = [
         KnownPair(NewPair("t1", TYPE, "The cat sleeps.", "a sleeping cat"), Decimal(4), EVIL),
@@ -132,6 +133,7 @@ def test_another_attempt_begins_without_the_grades_of_the_last_one(site, browser
     expect(value).to_contain_text("No grade yet")
 
 
+@pytest.mark.slow
 def test_an_administrator_brings_pairs_sets_the_mark_excuses_and_pauses(site, browser, project):
     page = site.page(browser, "root", f"/annotate/project?project={project}&tab=pairs")
     page.get_by_role("tab", name="Quality").click()

@@ -346,6 +346,7 @@ def test_who_loses_the_session_signs_in_and_finds_the_same_pair_with_the_comment
     assert desk.grades() == {"late train 1": 2}
 
 
+@pytest.mark.slow
 def test_another_user_of_the_same_browser_gets_no_draft_and_no_grade_of_the_former_one(open_desk):
     desk = open_desk(raters_per_pair=3)
     other = desk.add_rater()
@@ -447,6 +448,7 @@ def test_answers_of_a_closed_tab_are_sent_by_the_next_one(open_desk):
 # Tabs, other raters, and Gradio
 
 
+@pytest.mark.slow
 def test_two_tabs_of_one_rater_show_the_same_pair_and_grade_each_once(open_desk):
     desk = open_desk(5)
     first, second = desk.open(), desk.another_tab()
@@ -570,6 +572,7 @@ def test_keys_for_a_pair_that_another_tab_took_away_grade_no_other_and_the_count
 SEEN_AGAIN = "document.dispatchEvent(new Event('visibilitychange'))"
 
 
+@pytest.mark.slow
 def test_keys_for_a_pair_that_went_to_others_or_that_training_comes_before_grade_no_other(open_desk):
     desk = open_desk(8)
     other = desk.add_rater()
@@ -609,6 +612,7 @@ def test_keys_for_a_pair_that_went_to_others_or_that_training_comes_before_grade
     assert desk.grades() == {"late train 3": 1}
 
 
+@pytest.mark.slow
 def test_a_pair_that_went_to_others_meanwhile_is_told_and_the_comment_offered(open_desk):
     desk = open_desk(4)
     other = desk.add_rater()
@@ -642,6 +646,7 @@ def test_who_has_to_wait_is_told_and_gets_a_pair_as_soon_as_one_comes_back(open_
     expect(page.locator("#rate-right")).to_have_text("late train 1")
 
 
+@pytest.mark.slow
 def test_time_counts_while_the_page_is_looked_at_and_whose_share_is_graded_is_thanked(open_desk):
     desk = open_desk(5, most_per_rater=2)
     other = desk.add_rater()
@@ -683,6 +688,7 @@ def test_time_counts_while_the_page_is_looked_at_and_whose_share_is_graded_is_th
     expect(page.locator("#rate-count")).to_have_text("2 graded, up to 1 left")
 
 
+@pytest.mark.slow
 def test_who_stops_for_today_frees_the_open_pairs_and_finds_the_draft_when_going_on(open_desk):
     desk = open_desk(2, guidelines="Be kind.\n\n" * 40)
     other = desk.add_rater()
@@ -757,6 +763,7 @@ def test_an_answer_can_be_changed_by_a_key_for_five_seconds_by_a_line_and_later_
     expect(page.locator("#rate-count")).to_have_text("3 graded, up to 2 left")
 
 
+@pytest.mark.slow
 def test_who_is_done_sees_the_answers_without_unfolding_them_and_changes_them_there(open_desk):
     desk = open_desk(2, guidelines="# Read\n\nTwice.")
     desk.context = desk.site.context(desk.browser, desk.rater.name)
@@ -848,6 +855,7 @@ def test_a_project_may_have_whole_steps_and_grades_that_are_final(open_desk):
     assert desk.grades() == {"late train 1": 1, "late train 2": 2}
 
 
+@pytest.mark.slow
 def test_a_paused_rater_is_told_on_the_card_and_finds_the_answers_to_look_at(open_desk):
     desk = open_desk(guidelines="Be kind.\n\n" * 40)
     page = desk.open()
@@ -1023,6 +1031,7 @@ def test_a_comment_that_was_refused_stays_typed_and_can_be_saved_again(open_desk
     assert desk.grades() == {"late train 1": 2, "late train 2": 2}
 
 
+@pytest.mark.slow
 def test_keys_can_be_switched_off_for_good(open_desk):
     desk = open_desk()
     page = desk.open()
@@ -1378,6 +1387,7 @@ def test_at_twice_the_size_nothing_is_cut_off(open_desk):
         expect(button).to_be_in_viewport(ratio=1)
 
 
+@pytest.mark.slow
 def test_who_is_no_rater_and_who_named_no_project_are_told_the_next_step(open_desk):
     desk = open_desk()
     stranger = desk.site.add_user(f"stranger {next(NUMBERS)}")
@@ -1408,6 +1418,7 @@ def ask_for(desk: Desk, text: str) -> None:
     projects.update(desk.project.id, replace(now, consent=text))
 
 
+@pytest.mark.slow
 def test_a_text_is_agreed_to_before_the_first_pair_and_a_changed_one_loses_nothing(open_desk):
     desk = open_desk(consent="You may *stop* at any time.\n\n" * 3)
     page = desk.open(color_scheme="dark")

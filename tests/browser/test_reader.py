@@ -122,6 +122,7 @@ def test_an_address_opens_its_tab_also_on_a_phone(browser, address, tab):
     page.close()
 
 
+@pytest.mark.slow
 def test_the_head_names_who_is_signed_in_to_nobody_else(empty_site, browser):
     name = "Ana & <b>Bo</b>"
     site = empty_site

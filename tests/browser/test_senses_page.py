@@ -55,6 +55,7 @@ def look_up(page: Page, word: str, grade: str) -> None:
     page.get_by_role("button", name="Look up", exact=True).click()
 
 
+@pytest.mark.slow
 def test_a_chosen_sense_becomes_a_pair_whose_meanings_a_rater_sees(senses_site, browser, project):
     watch = Watch()
     page = open_chooser(senses_site, browser, project, watch)

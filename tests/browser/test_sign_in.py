@@ -57,6 +57,7 @@ def shown_link(page: Page, elem_id: str) -> str:
     return button.get_attribute("data-content") or ""
 
 
+@pytest.mark.slow
 def test_from_the_set_up_to_a_disabled_account(browser: Browser, new_site: Site):
     site = new_site
     root = site.context(browser).new_page()
@@ -133,6 +134,7 @@ def test_a_new_password_ends_the_other_browser(browser: Browser, site: Site, unu
     expect(here).to_have_url(SIGN_IN)  # the page of before is not in any store
 
 
+@pytest.mark.slow
 def test_a_lost_session_leads_back_to_the_same_place(browser: Browser, site: Site, unused: str):
     name, typed = site.add_user(unused.capitalize()).name, unused.lower()
     page = site.page(browser, name, "/annotate/?from=here")
@@ -223,6 +225,7 @@ def test_the_end_of_a_session_is_told_of_a_file_too(browser: Browser, site: Site
     assert not page.evaluate("window.told401")
 
 
+@pytest.mark.slow
 def test_an_account_of_ones_own_joins_by_a_link(browser: Browser, site: Site, unused: str):
     name = site.add_user(f"Emil {unused}").name
     project = site.services.projects.create(ProjectSettings(unused))

@@ -194,6 +194,7 @@ def test_pointing_at_a_phrase_tells_its_score(drawn):
     expect(hover).to_contain_text("closeness to the text")
 
 
+@pytest.mark.slow
 def test_groups_are_named_by_their_content_on_the_map_and_beside_it(drawn):
     chart = drawn.locator(CHART.format("extractor"))
     fold = drawn.locator("#space-extractor-table .groups")

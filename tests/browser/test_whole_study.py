@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 from scipy.stats import pearsonr, spearmanr
 
@@ -163,6 +164,7 @@ def measure(page: Page, address: str, scores: Sequence[float]) -> None:
     expect(page.locator("#system-result .note.done")).to_contain_text("Added tidal on the project's gold (")
 
 
+@pytest.mark.slow
 def test_four_people_write_grade_adjudicate_export_and_score(site, browser, tmp_path):
     attempt = len(site.services.projects.list())
     people = {name: f"{name} {attempt}" for name in ("Mia", "Wim", "Ana", "Ben")}

@@ -108,6 +108,7 @@ def test_a_text_is_not_lost_when_the_server_cannot_be_reached(site, browser, pro
     expect(page.locator("#write-saved")).to_contain_text("Saved")
 
 
+@pytest.mark.slow
 def test_a_text_to_agree_to_comes_before_the_first_item_and_keeps_what_is_typed_when_it_changes(
     site, browser, project
 ):
@@ -303,6 +304,7 @@ def test_a_text_that_was_not_saved_is_told_when_its_item_has_gone(site, browser,
     expect(page.locator("#write-text")).to_have_value("")
 
 
+@pytest.mark.slow
 def test_a_text_that_was_sent_back_comes_with_the_note_and_the_time_that_it_waits(site, browser, project):
     path = f"?project={project.id}"
     wes = site.page(browser, "wes", f"/annotate/write{path}")

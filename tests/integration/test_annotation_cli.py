@@ -425,6 +425,7 @@ def test_a_new_sqlite_database_is_made_by_the_first_command(call, tmp_path, comm
     database.dispose()
 
 
+@pytest.mark.slow
 def test_closed_streams_and_a_full_disk_are_no_traceback(call, tmp_path):
     call("project", "create", "News")
     rows = "".join(json.dumps({**ROWS[0], "id": str(n), "right": f"{n}" * 200}) + "\n" for n in range(2_000))

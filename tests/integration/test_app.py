@@ -385,6 +385,7 @@ def test_a_space_uses_its_disk_where_it_has_one(tmp_path):
     assert str(SPACE_DISK) == "/data"
 
 
+@pytest.mark.slow
 def test_the_start_loads_nothing_that_only_some_pages_need():
     code = "import app, sys; print(*({'alembic', 'matplotlib', 'plotly', 'torch'} & set(sys.modules)))"
     command = [sys.executable, "-c", code]

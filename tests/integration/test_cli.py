@@ -674,6 +674,7 @@ class TestManyDocuments:
         assert len(output.read_text(encoding="utf-8").splitlines()) == 40
 
     @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+    @pytest.mark.slow
     def test_ctrl_c_says_how_to_go_on(self, documents: Path, tmp_path: Path) -> None:
         output = tmp_path / "out.jsonl"
         options = ["predict", "--input", documents, "--batch-size", 4, "--output", output]

@@ -131,6 +131,7 @@ def test_no_spelling_of_what_stands_in_the_text_is_absent(predictor, covid):
     assert not [k.text for k in prediction.absent if k.text.lower().replace("-", "").strip() == "covid19"]
 
 
+@pytest.mark.slow
 def test_indexers_choose_more_and_longer_phrases_than_authors(predictor):
     indexer = kpdemo.load_predictor("indexer", device="cpu")
     documents = english_examples()

@@ -194,6 +194,7 @@ def test_a_model_that_reads_no_passages_takes_no_index(run, index):
     assert "does not use passages" in err
 
 
+@pytest.mark.slow
 def test_experiments_measure_any_model_with_an_index(index, model, tmp_path, capsys):
     gold, results = tmp_path / "gold.jsonl", tmp_path / "results"
     row = {"id": "1", "text": FRENCH, "language": "fr", "keyphrases": ["réseau de neurones"]}

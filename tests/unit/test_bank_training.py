@@ -420,6 +420,7 @@ class TestTraining:
         [prediction] = model.predict([Document("Proteins and words.")])
         assert len(prediction.absent_candidates) == 4
 
+    @pytest.mark.slow
     def test_documents_that_are_read_ahead_get_the_same_keyphrases(self, folder):
         model = load_system(folder / "model", device="cpu")
         documents = [Document(f"{text} in case {number}") for number in range(35) for text in TOPICS]

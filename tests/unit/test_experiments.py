@@ -284,6 +284,7 @@ def test_a_document_that_chose_the_model_is_left_out_whatever_markup_it_has():
 
 
 @pytest.mark.usefixtures("_models_stay_open")
+@pytest.mark.slow
 def test_figures_on_further_files_are_added_to_those_of_the_same_model(folder):
     for first, name in ((0, "nus"), (50, "krapivin")):
         gold = str(write(folder / f"{name}.jsonl", documents(first, 3)))
@@ -488,6 +489,7 @@ def gold_in_folders(folder: Path) -> list[str]:
 
 
 @pytest.mark.usefixtures("_models_stay_open")
+@pytest.mark.slow
 def test_gold_files_of_one_name_are_told_apart_over_several_calls(folder, caplog):
     golds = gold_in_folders(folder)
     for asked in (golds[:1], golds[1:], golds, golds[:1]):

@@ -70,7 +70,10 @@ def training(folder: Path, backbone: str, **settings) -> RamkgTraining:
     )
 
 
-@pytest.fixture(scope="module", params=BACKBONES)
+@pytest.fixture(
+    scope="module",
+    params=["mbart", *(pytest.param(one, marks=pytest.mark.slow) for one in ("mbart50", "t5"))],
+)
 def taught(request, tmp_path_factory):
     """A model that knows the three documents by heart, and the folder of its checkpoint."""
     folder = tmp_path_factory.mktemp(request.param)
