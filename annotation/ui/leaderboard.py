@@ -101,7 +101,7 @@ SHOWN_DIGITS = 12
 ORIGINS = {
     UPLOADED: mark("Scores from files"),
     "lcs": mark("Longest common substring (lcs)"),
-    "gst": mark("Greedy String Tiling (gst)"),
+    "gst": "Greedy String Tiling (gst)",  # a name
     "embedding": mark("Embedding of the default model (embedding)"),
 }
 """Where a system's scores come from, as the page calls it."""

@@ -14,7 +14,7 @@ from annotation.types import NewPair, ProjectSettings, Role
 from tests import tiny_wordnet as tiny
 from tests.browser.conftest import MODELS, Site, Watch, load, serious_violations
 from tests.browser.pressing import press
-from tests.browser.test_languages import assert_no_english
+from tests.browser.test_languages import assert_no_english, german_page
 from tests.browser.test_look import PALE, WIDTH
 
 EVIL = '<img src=x onerror="alert(1)">{{value}}'
@@ -96,9 +96,9 @@ def test_a_chosen_sense_becomes_a_pair_whose_meanings_a_rater_sees(senses_site, 
     watch.check()
 
 
-def test_a_sense_is_chosen_in_the_language_of_the_browser(senses_site, browser, project):
+def test_a_sense_is_chosen_in_the_language_of_the_reader(senses_site, browser, project):
     address = f"/annotate/senses?project={project}"
-    page, watch = senses_site.page(browser, "root", address, locale="de-DE"), Watch()
+    page, watch = german_page(senses_site, browser, "root", address), Watch()
     watch.over(page, senses_site.address)
     page.get_by_label("Wort", exact=True).fill("mice")
     page.get_by_role("button", name="Nachschlagen", exact=True).click()
@@ -112,11 +112,11 @@ def test_a_sense_is_chosen_in_the_language_of_the_browser(senses_site, browser, 
     page.get_by_label("Bewertung, die das Paar verdienen soll").select_option("3")
     page.get_by_role("button", name="Paar machen").click()
     expect(said).to_have_text("Paar w2s-1 gemacht: mice#n und keyboard%1:06:00::.")
-    assert_no_english(page, "#senses-page", about="a device with keys")
+    assert_no_english(page, "#senses-page", about='a (device|small animal) with |"type on the keyboard"')
     near.get_by_label("Nur Wortbedeutungen mit").fill("printed")
     near.get_by_role("button", name="Filtern").click()
     expect(near).to_contain_text("Keine Wortbedeutung in der Nähe passt.")
-    assert_no_english(page, "#senses-page")
+    assert_no_english(page, "#senses-around")
     assert_no_english(page, "header.site")
     watch.check()
 
