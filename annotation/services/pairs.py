@@ -55,7 +55,7 @@ from db.models import (
 )
 from db.models import User as UserRow
 
-PAGE_LENGTH = 50
+PAGE_LENGTH = 25
 _SHOWN_OF_SENSES = (("word_definition",), ("sense", "words"), ("sense", "definition"))
 """Where the column `senses` has what the list shows of a word and a sense, besides the word."""
 
