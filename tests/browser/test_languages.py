@@ -288,7 +288,7 @@ OPEN_ALL = """() => {
 }"""
 TABS = {
     "Paare": ("#pair-list", "von 2"),
-    "Mitglieder": ("#crowd-links", "Kurs"),
+    "Mitglieder": ("#members-list", "Bewertung (pausiert)"),
     "Qualit\u00e4t": ("#quality-raters", "befreit"),
     "Einstellungen": ("#project-deletion-warning", "Goldstandard"),
     "Goldstandard": ("#export-reason", "keine Goldbewertung"),
