@@ -56,8 +56,8 @@ def english_patterns() -> list[re.Pattern[str]]:
     found = []
     for text in texts:
         if len(re.findall(r"[^\W\d_]+", re.sub(r"\{\w+\}", "", text))) > 1:
-            parts = (re.escape(part) for part in re.split(r"\{\w+\}", text))
-            found.append(re.compile(".+".join(parts)))
+            parts = [re.escape(part) for part in re.split(r"\{\w+\}", text)]
+            found.append(re.compile(".{1,300}".join(parts[not parts[0] : -1 if not parts[-1] else None])))
     return found
 
 
