@@ -54,6 +54,7 @@ from annotation.files.gold_folder import (
     undecided_pairs,
 )
 from annotation.scale import ANY_SCALE
+from annotation.translation import _, mark
 from annotation.wording import HALF, quote_value
 from kpdemo.io.tables import (
     WORKBOOK_SUFFIXES,
@@ -627,7 +628,7 @@ GOLD_SUFFIXES = (*PLAIN, ".parquet")
 _Read = TypeVar("_Read")
 
 
-def read_uploaded_gold(files: Sequence[Path], what: str = "gold grades") -> list[GoldPair]:
+def read_uploaded_gold(files: Sequence[Path], what: str = mark("gold grades")) -> list[GoldPair]:
     """The pairs of all files, in their order; a file of the task's grades stands beside its input file.
 
     Lists of pairs without a gold grade are for `read_uploaded_ungraded`.
@@ -658,13 +659,12 @@ def read_uploaded_ungraded(files: Sequence[Path]) -> frozenset[Key]:
     lists = [file for file in files if file.name in UNGRADED]
     if not lists:
         return frozenset()
-    return _read(
-        lists, GOLD_SUFFIXES, "pairs without a gold grade", lambda _, gathered: read_ungraded_lists(gathered)
-    )
+    what = mark("pairs without a gold grade")
+    return _read(lists, GOLD_SUFFIXES, what, lambda _folder, gathered: read_ungraded_lists(gathered))
 
 
 def read_uploaded_scores(
-    files: Sequence[Path], gold: Sequence[GoldPair], ungraded: Collection[Key], what: str = "scores"
+    files: Sequence[Path], gold: Sequence[GoldPair], ungraded: Collection[Key], what: str = mark("scores")
 ) -> Scores:
     """The scores of the gold pairs.
 
@@ -702,7 +702,9 @@ def _read(
 ) -> _Read:
     """What `read` makes of the files, gathered in one folder."""
     if not files:
-        raise ScoreFileError(f"No file of {what} is chosen: choose one or drop it on the box.")
+        raise ScoreFileError(
+            _("No file of {what} is chosen: choose one or drop it on the box.", what=_(what))
+        )
     with tempfile.TemporaryDirectory(prefix="scores-") as name:
         folder = Path(name)
         try:
@@ -714,13 +716,22 @@ def _read(
 
 def _copy_upload(file: Path, folder: Path, suffixes: Sequence[str]) -> Path:
     if file.suffix.lower() not in suffixes:
-        raise ScoreFileError(f"{file.name} cannot be read here: use one of {', '.join(suffixes)}.")
+        raise ScoreFileError(
+            _(
+                "{file} cannot be read here: use one of {suffixes}.",
+                file=file.name,
+                suffixes=", ".join(suffixes),
+            )
+        )
     if not file.is_file():
         raise ScoreFileError(
-            f"{file.name} is no longer there: uploads are only kept for a few minutes; choose it again."
+            _(
+                "{file} is no longer there: uploads are only kept for a few minutes; choose it again.",
+                file=file.name,
+            )
         )
     place = folder / file.name
     if place.exists():
-        raise ScoreFileError(f"Two files are called {file.name}: rename one.")
+        raise ScoreFileError(_("Two files are called {file}: rename one.", file=file.name))
     place.symlink_to(file.resolve())
     return place

@@ -147,6 +147,7 @@ PROJECT = Domain(
                 "wordnet",
             )
         ),
+        "annotation/files/scores.py",
         "annotation/scoring.py",
         "annotation/web/downloads.py",
         *(

@@ -586,14 +586,14 @@ def _read_upload(choice: SystemChoice, gold: Gold, training: Sequence[GoldPair])
     if not choice.is_calibrated:
         return system
     ungraded = gold.ungraded | read_uploaded_ungraded(choice.training_files)
-    what = _("its scores of the training pairs")
+    what = mark("its scores of the training pairs")
     taught = read_uploaded_scores(choice.training_score_files, training, ungraded, what)
     return calibrate(system, gold.pairs, taught, training)
 
 
 def _training_pairs(files: Sequence[Path], gold: Gold) -> Sequence[GoldPair]:
     """The training pairs of the files, none of which is measured on."""
-    pairs = read_uploaded_gold(files, _("training grades"))
+    pairs = read_uploaded_gold(files, mark("training grades"))
     if not pairs:
         raise ScoreFileError(_("The files of training grades hold no pairs: choose others."))
     check_training(len(pairs), group_digits)
