@@ -290,7 +290,7 @@ TABS = {
     "Paare": ("#pair-list", "von 2"),
     "Mitglieder": ("#members-list", "Bewertung (pausiert)"),
     "Qualit\u00e4t": ("#quality-raters", "befreit"),
-    "Einstellungen": ("#project-deletion-warning", "Goldstandard"),
+    "Einstellungen": ("#project-save", "Einstellungen speichern"),
     "Goldstandard": ("#export-reason", "keine Goldbewertung"),
     "Ereignisse": ("#project-events", "Paare eingelesen"),
 }
