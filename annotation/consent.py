@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 
+from annotation.translation import ngettext
+
 
 @dataclass(frozen=True, slots=True)
 class ConsentText:
@@ -38,5 +40,9 @@ def describe_renewal(people: int) -> str:
     """How many have to agree to a changed text; nothing where nobody has to."""
     if not people:
         return ""
-    have = "rater or writer has" if people == 1 else "raters and writers have"
-    return f"{people:,} {have} to agree again before they go on; “My projects” tells them so."
+    return ngettext(
+        "{count} rater or writer has to agree again before they go on; “My projects” tells them so.",
+        "{count} raters and writers have to agree again before they go on; “My projects” tells them so.",
+        people,
+        count=f"{people:,}",
+    )

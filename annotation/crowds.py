@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from annotation.errors import InvitationError, SettingsError
-from annotation.translation import _
+from annotation.translation import _, mark
 from annotation.wording import quote_value
 from kpdemo.io.tables import spreadsheet_csv
 
@@ -43,7 +43,7 @@ FIELDS = {
     Source.MTURK: ("workerId", "hitId", "assignmentId"),
 }
 """What a platform adds to the address: worker, study and this visit."""
-NAMES = {Source.PROLIFIC: "Prolific", Source.MTURK: "MTurk", Source.OPEN: "by name"}
+NAMES = {Source.PROLIFIC: "Prolific", Source.MTURK: "MTurk", Source.OPEN: mark("by name")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def worker_in(query: Mapping[str, str]) -> Worker | None:
                         "again.",
                         name=name,
                         value=quote_value(given),
-                        platform=NAMES[source],
+                        platform=_(NAMES[source]),
                     )
                 )
         return Worker(source, *ids)
@@ -119,6 +119,10 @@ class CrowdSettings:
     """Whom to ask."""
 
 
+_WRONG_COMPLETION_CODE = mark("The completion code is {code}: give at most {most} characters on one line.")
+_WRONG_OTHER_CODE = mark("The other code is {code}: give at most {most} characters on one line.")
+
+
 def check_crowd_settings(settings: CrowdSettings) -> CrowdSettings:
     """The settings without space around them.
 
@@ -131,14 +135,19 @@ def check_crowd_settings(settings: CrowdSettings) -> CrowdSettings:
         settings.return_address.strip(),
         " ".join(settings.contact.split()),
     )
-    for what, code in (("completion code", kept.completion_code), ("other code", kept.screen_out_code)):
+    for said, code in (
+        (_WRONG_COMPLETION_CODE, kept.completion_code),
+        (_WRONG_OTHER_CODE, kept.screen_out_code),
+    ):
         if len(code) > LONGEST_CODE or not code.isprintable():
-            raise SettingsError(
-                f"The {what} is {quote_value(code)}: give at most {LONGEST_CODE} characters on one line."
-            )
+            raise SettingsError(_(said, code=quote_value(code), most=LONGEST_CODE))
     if len(kept.contact) > LONGEST_CONTACT or not kept.contact.isprintable():
         raise SettingsError(
-            f"Whom to ask has {len(kept.contact)} characters: give at most {LONGEST_CONTACT}."
+            _(
+                "Whom to ask has {length} characters: give at most {most}.",
+                length=len(kept.contact),
+                most=LONGEST_CONTACT,
+            )
         )
     if kept.return_address:
         _check_address(kept.return_address)
@@ -153,8 +162,10 @@ def _check_address(address: str) -> None:
         is_whole = False
     if not is_whole or len(address) > LONGEST_ADDRESS or not address.isprintable() or " " in address:
         raise SettingsError(
-            f"The return address is {quote_value(address)}: give one that begins with https://, or leave it "
-            "empty."
+            _(
+                "The return address is {address}: give one that begins with https://, or leave it empty.",
+                address=quote_value(address),
+            )
         )
 
 

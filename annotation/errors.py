@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from annotation.translation import ngettext
+from annotation.translation import _, ngettext
 from kpdemo.errors import KpdemoError
 
 Value = TypeVar("Value")
@@ -123,7 +123,11 @@ class UnfinishedError(ExportError):
 
     def __init__(self, problem: str) -> None:
         super().__init__(
-            f"{problem}: have them graded and adjudicated, leave them out, or list them in a separate file."
+            _(
+                "{problem}: have them graded and adjudicated, leave them out, or list them in a separate "
+                "file.",
+                problem=problem,
+            )
         )
         self.problem = problem
 

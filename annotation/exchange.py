@@ -72,6 +72,7 @@ from annotation.files.tools import from_tool, item_of, tool_of
 from annotation.scale import ANY_SCALE, CLSS, Scale
 from annotation.sense_pairs import read_senses
 from annotation.senses import WORD_TO_SENSE
+from annotation.translation import Sentence, _, mark, ngettext, tell
 from annotation.types import Cause, ItemInput, KnownPair, KnownPairInput, NewPair, NewRating
 from annotation.wording import HALF, LONGEST_NAME, beginning, quote_value
 from kpdemo.errors import InputError
@@ -130,6 +131,8 @@ class ReadingNotes:
     first_id: str = ""
     is_of_task: bool = False
     """Whether the file was taken for one of the task, which have no header."""
+    is_of_sts: bool = False
+    """Whether it was taken for one of the STS benchmark."""
     kind: str = ""
     """What it is, if it is no table of ours or the task's, such as "an export of Label Studio"."""
     columns: Columns = field(default_factory=dict)
@@ -149,28 +152,47 @@ class ReadingNotes:
         return [sentence for sentence in (self.encoding, self._reading(name), self._ids(name)) if sentence]
 
     def _reading(self, name: str) -> str:
+        if self.is_of_sts:
+            return _(
+                "{file} was read as a file of the STS benchmark; its scores, means of several people, were "
+                "not imported.",
+                file=name,
+            )
         if self.kind:
-            return f"{name} was read as {self.kind}."
+            return _("{file} was read as {kind}.", file=name, kind=tell(self.kind))
         named = [
-            f"{field} is {column}" for field, column in self.columns.items() if column not in (field, "")
+            _("{field} is {column}", field=field, column=column)
+            for field, column in self.columns.items()
+            if column not in (field, "")
         ]
         if not named:
             return ""
-        others = f" Not imported: {', '.join(self.left_out)}." if self.left_out else ""
-        return f"{name}: {', '.join(named)}.{others}"
+        said = f"{name}: {', '.join(named)}."
+        if not self.left_out:
+            return said
+        return f"{said} {_('Not imported: {columns}.', columns=', '.join(self.left_out))}"
 
     def _ids(self, name: str) -> str:
         if not self.made_ids:
             return ""
-        has = (
-            f"{self.made_ids:,} pairs have no id and got" if self.made_ids > 1 else "a pair has no id and got"
-        )
+        told = {"file": name, "count": f"{self.made_ids:,}", "first": self.first_id}
         if self.is_of_task:
-            return (
-                f"{name} has no header and was read as an input file of SemEval-2014 Task 3: {has} the "
-                f"number of the line, first {self.first_id}."
+            return ngettext(
+                "{file} has no header and was read as an input file of SemEval-2014 Task 3: a pair has no id "
+                "and got the number of the line, first {first}.",
+                "{file} has no header and was read as an input file of SemEval-2014 Task 3: {count} pairs "
+                "have no id and got the number of the line, first {first}.",
+                self.made_ids,
+                **told,
             )
-        return f"{name}: {has} the name of the file and the number of the line, first {self.first_id}."
+        return ngettext(
+            "{file}: a pair has no id and got the name of the file and the number of the line, first "
+            "{first}.",
+            "{file}: {count} pairs have no id and got the name of the file and the number of the line, first "
+            "{first}.",
+            self.made_ids,
+            **told,
+        )
 
 
 @contextmanager
@@ -277,7 +299,7 @@ def _rows_of(
     rules = replace(rules, is_escaped=partial(_is_escaped, is_plain=first[1].startswith('"')))
     lines = chain([first], lines)
     if not has_columns and format is None and _is_of_sts(first[1]):
-        notes.kind = "a file of the STS benchmark; its scores, means of several people, were not imported"
+        notes.is_of_sts = True
         yield from _sts_rows(source.name, lines)
     elif not has_columns and (
         found is FileFormat.SEMEVAL or (found is FileFormat.TSV and _has_no_header(first[1]))
@@ -305,7 +327,7 @@ def _as_pairs(
             is_first = False
             tool = tool_of(row.fields)
             if tool:
-                notes.kind = f"an export of {tool.split(',')[0]}"
+                notes.kind = _export_of(tool)
             else:
                 names = [*row.fields]
                 assigned = assign_columns(names, columns, f"{name}, {row.place}")
@@ -317,7 +339,8 @@ def _as_pairs(
                     numbered = numbered_raters(names) if has_texts else ()
                     notes.left_out = tuple(name for name in names if name not in used | {*FIELDS, *numbered})
                     if numbered:
-                        notes.columns = {**assigned, "ratings": f"1 to {len(numbered)}"}
+                        columns_of_raters = _("{low} to {high}", low=1, high=len(numbered))
+                        notes.columns = {**assigned, "ratings": columns_of_raters}
                         assigned = {**assigned, **{RATING_COLUMN + name: name for name in numbered}}
         try:
             fields = row.fields
@@ -889,7 +912,7 @@ def look_at(source: Source, *, type: str | None = None) -> FirstLook:
         found = _rows_of(source, rules, None, type or "pair", False, notes)
         rows = [row for row in islice(found, _LOOKED_AT_ROWS) if isinstance(row, Row)]
     if not rows:
-        return FirstLook("a file without a row that can be read", (), (), None)
+        return FirstLook(Sentence(mark("a file without a row that can be read")), (), (), None)
     tool = tool_of(rows[0].fields)
     if tool:
         columns: Columns | None = None
@@ -899,17 +922,22 @@ def look_at(source: Source, *, type: str | None = None) -> FirstLook:
             pairs, columns = [item_of(tool, row.fields, source.name) for row in rows[:SHOWN_ROWS]], {}
         names = tuple(dict.fromkeys(name for fields in pairs for name in fields))
         shown = tuple(tuple(_beginning(fields.get(name)) for name in names) for fields in pairs)
-        return FirstLook(f"an export of {tool.split(',')[0]}", names, shown, columns)
+        return FirstLook(_export_of(tool), names, shown, columns)
     names = tuple(rows[0].fields)
     shown = tuple(tuple(_beginning(row.fields.get(name)) for name in names) for row in rows[:SHOWN_ROWS])
     if notes.is_of_task:
-        return FirstLook("an input file of SemEval-2014 Task 3, without a header", names, shown, None)
-    if notes.kind:
-        return FirstLook(notes.kind.split(";")[0], names, shown, None)
+        of_task = Sentence(mark("an input file of SemEval-2014 Task 3, without a header"))
+        return FirstLook(of_task, names, shown, None)
+    if notes.is_of_sts:
+        return FirstLook(Sentence(mark("a file of the STS benchmark")), names, shown, None)
     if headerless:
         guess = guess_by_content([[str(value) for value in row.fields.values()] for row in rows])
-        return FirstLook("a table without a header", names, shown, guess)
-    return FirstLook("a table with a header", names, shown, guess_columns(names))
+        return FirstLook(Sentence(mark("a table without a header")), names, shown, guess)
+    return FirstLook(Sentence(mark("a table with a header")), names, shown, guess_columns(names))
+
+
+def _export_of(tool: str) -> Sentence:
+    return Sentence(mark("an export of {tool}"), tool=tool.split(",")[0])
 
 
 def _shown_pair(tool: str, row: Row, name: str) -> dict[str, Any]:

@@ -14,10 +14,9 @@ from annotation.comparison import types_in_order
 from annotation.errors import SettingsError, WrongSettings
 from annotation.quality import MOST_REPEATS
 from annotation.scale import CLSS, Scale, check_scale, check_scale_words
-from annotation.translation import _, mark
+from annotation.translation import _, mark, ngettext
 from annotation.types import Project, ProjectSettings, Role, User
 from annotation.wording import UNSTORABLE, name_key, normalise_name, quote_value
-from kpdemo.text import number_of
 from kpdemo.translation import ENGLISH, LANGUAGES
 
 LONGEST_PROJECT_NAME = 120
@@ -87,12 +86,20 @@ def flagged_text(before: ProjectCounts, after: ProjectCounts) -> str:
     """
     if not after.ratings:
         return ""
-    are = "is" if after.flagged == 1 else "are"
-    wait = "waits" if after.to_adjudicate == 1 else "wait"
-    return (
-        f"{number_of(after.flagged, 'pair')} {are} flagged now ({before.flagged:,} before); "
-        f"{after.to_adjudicate:,} {wait} for a decision."
+    flagged = ngettext(
+        "{count} pair is flagged now ({before} before)",
+        "{count} pairs are flagged now ({before} before)",
+        after.flagged,
+        count=f"{after.flagged:,}",
+        before=f"{before.flagged:,}",
     )
+    waiting = ngettext(
+        "{count} waits for a decision.",
+        "{count} wait for a decision.",
+        after.to_adjudicate,
+        count=f"{after.to_adjudicate:,}",
+    )
+    return f"{flagged}; {waiting}"
 
 
 def wider_range_text(raters_per_pair: int, threshold: Decimal | None, scale: Scale = CLSS) -> str:
@@ -217,8 +224,13 @@ def check_same_scale(before: Scale, after: Scale) -> None:
     """
     if before != after:
         raise SettingsError(
-            f"The scale of a project, here {before.text}, is chosen when it is made and cannot change: make "
-            "another project for other grades."
+            _(
+                "The scale of a project, here {low} to {high} in steps of {step}, is chosen when it is made "
+                "and cannot change: make another project for other grades.",
+                low=before.lowest,
+                high=before.highest,
+                step=before.step,
+            )
         )
 
 
@@ -256,7 +268,12 @@ def check_type_of(project: str, types: Sequence[str], type: str) -> str:
     """
     if type not in types:
         raise SettingsError(
-            f"{project} has no comparison type {quote_value(type)}: give one of {', '.join(types)}."
+            _(
+                "{project} has no comparison type {type}: give one of {types}.",
+                project=project,
+                type=quote_value(type),
+                types=", ".join(types),
+            )
         )
     return type
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from annotation.errors import SettingsError
 from annotation.scale import CLSS, Scale
-from annotation.translation import _
+from annotation.translation import _, mark
 
 LONGEST_INTERVAL = 1000
 MOST_TRAINING_PAIRS = 500
@@ -51,41 +51,71 @@ def usual_quality(scale: Scale) -> QualitySettings:
     )
 
 
+_WRONG_TRAINING_DISTANCE = mark(
+    "The accepted distance of training grades is {low} to {high} in steps of {step}, not {distance}."
+)
+_WRONG_CHECK_DISTANCE = mark(
+    "The accepted distance of check grades is {low} to {high} in steps of {step}, not {distance}."
+)
+
+
 def check_quality_settings(settings: QualitySettings, scale: Scale = CLSS) -> QualitySettings:
     """The settings themselves; `scale` is the project's.
 
     Raises:
         SettingsError: one of them cannot be used.
     """
-    for what, distance in (
-        ("training", settings.training_distance),
-        ("check", settings.check_distance),
+    for said, distance in (
+        (_WRONG_TRAINING_DISTANCE, settings.training_distance),
+        (_WRONG_CHECK_DISTANCE, settings.check_distance),
     ):
         if not (distances := scale.distances).allows(distance):
             raise SettingsError(
-                f"The accepted distance of {what} grades is {distances.text}, not {distance}."
+                _(
+                    said,
+                    low=distances.lowest,
+                    high=distances.highest,
+                    step=distances.step,
+                    distance=distance,
+                )
             )
     if not 0 <= settings.pass_percent <= 100:
-        raise SettingsError(f"The pass mark is 0 to 100 percent, not {settings.pass_percent}.")
+        raise SettingsError(
+            _("The pass mark is 0 to 100 percent, not {percent}.", percent=settings.pass_percent)
+        )
     if settings.check_every != 0 and not 2 <= settings.check_every <= LONGEST_INTERVAL:
         raise SettingsError(
-            f"One pair in 2 to {LONGEST_INTERVAL} can be a check pair, or none with 0, "
-            f"not one in {settings.check_every}."
+            _(
+                "One pair in 2 to {most} can be a check pair, or none with 0, not one in {every}.",
+                most=LONGEST_INTERVAL,
+                every=settings.check_every,
+            )
         )
     if not 0 <= settings.training_tries <= MOST_TRIES:
         raise SettingsError(
-            f"A rater may try the training 1 to {MOST_TRIES} times, or any number with 0, "
-            f"not {settings.training_tries}."
+            _(
+                "A rater may try the training 1 to {most} times, or any number with 0, not {tries}.",
+                most=MOST_TRIES,
+                tries=settings.training_tries,
+            )
         )
     if not 0 <= settings.block_of <= MOST_CHECKS_LOOKED_AT:
         raise SettingsError(
-            f"Raters are blocked by their last 1 to {MOST_CHECKS_LOOKED_AT} check grades, or never with 0, "
-            f"not by {settings.block_of}."
+            _(
+                "Raters are blocked by their last 1 to {most} check grades, or never with 0, not by "
+                "{number}.",
+                most=MOST_CHECKS_LOOKED_AT,
+                number=settings.block_of,
+            )
         )
     if not 0 <= settings.block_wrong <= settings.block_of:
         raise SettingsError(
-            f"Of the last {settings.block_of} check grades 0 to {settings.block_of} may be wrong before a "
-            f"rater is blocked, not {settings.block_wrong}."
+            _(
+                "Of the last {last} check grades 0 to {last} may be wrong before a rater is blocked, not "
+                "{wrong}.",
+                last=settings.block_of,
+                wrong=settings.block_wrong,
+            )
         )
     return settings
 

@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 from annotation.comparison import comparison_type, types_in_order
 from annotation.errors import GradeError, SettingsError
-from annotation.translation import _
+from annotation.translation import _, mark, ngettext
 from annotation.wording import name_key, normalise_name, quote_value
 
 
@@ -418,8 +418,11 @@ def check_scale_words(text: str, types: Iterable[str], scale: Scale = CLSS) -> s
     for type in (*words.points, *words.items):
         if type not in known and type != ALL_TYPES:
             raise SettingsError(
-                f"The words of the scale are for {quote_value(type)}, which is not a comparison type of the "
-                "project: add the type, or leave these words out."
+                _(
+                    "The words of the scale are for {type}, which is not a comparison type of the project: "
+                    "add the type, or leave these words out.",
+                    type=quote_value(type),
+                )
             )
     order = [*([ALL_TYPES] if ALL_TYPES in named else []), *types_in_order(named - {ALL_TYPES})]
     return "\n\n".join(
@@ -496,9 +499,12 @@ def _read_words(text: str, scale: Scale) -> _ReadWords:
             type = unicodedata.normalize("NFC", heading[1].strip())
             if type in headings or type == ALL_TYPES:
                 raise SettingsError(
-                    f"The words of the scale, line {number}: {quote_value(line)} names no type, or one a "
-                    "second time; head each five lines with one type, such as [document2keyphrase], or with "
-                    "none."
+                    _(
+                        "The words of the scale, line {number}: {line} names no type, or one a second time; "
+                        "head each five lines with one type, such as [document2keyphrase], or with none.",
+                        number=number,
+                        line=quote_value(line),
+                    )
                 )
             headings.add(type)
             continue
@@ -508,7 +514,9 @@ def _read_words(text: str, scale: Scale) -> _ReadWords:
             continue
         point = _point(line, number, scale)
         if point.value in read.setdefault(type, {}):
-            raise SettingsError(f"The words of the scale, line {number}: {point.value} has a line already.")
+            raise SettingsError(
+                _("{where}: {point} has a line already.", where=_place(number), point=point.value)
+            )
         read[type][point.value] = point
     for type in headings - items.keys():
         read.setdefault(type, {})
@@ -519,27 +527,55 @@ def _read_words(text: str, scale: Scale) -> _ReadWords:
 
 
 def _item_word(what: str, text: str, number: int, before: Mapping[str, str]) -> str:
-    where = f"The words of the scale, line {number}"
-    called = "question" if what == "question" else f"name of the {what} item"
+    where, called = _place(number), _(_ITEM_WORDS[what])
     if what in before:
-        raise SettingsError(f"{where}: the {called} has a line already.")
+        raise SettingsError(_("{where}: the {called} has a line already.", where=where, called=called))
     kept, longest = normalise_name(text, where), LONGEST_QUESTION if what == "question" else LONGEST_ITEM_NAME
     if not _has_words(kept):
-        raise SettingsError(f"{where}: the {called} is empty; write it, or leave the line out.")
+        raise SettingsError(
+            _("{where}: the {called} is empty; write it, or leave the line out.", where=where, called=called)
+        )
     if len(kept) > longest:
-        raise SettingsError(f"{where}: the {called} has {len(kept):,} characters; give at most {longest}.")
+        raise SettingsError(
+            _(
+                "{where}: the {called} has {length} characters; give at most {most}.",
+                where=where,
+                called=called,
+                length=f"{len(kept):,}",
+                most=longest,
+            )
+        )
     return kept
+
+
+_ITEM_WORDS = {
+    "question": mark("question"),
+    "larger": mark("name of the larger item"),
+    "smaller": mark("name of the smaller item"),
+}
+
+
+def _place(number: int) -> str:
+    return _("The words of the scale, line {number}", number=number)
 
 
 def _form(scale: Scale) -> str:
     """What to give, for messages."""
-    count = len(scale.points)
-    lines = "five lines" if count == len(CLSS_POINTS) else f"{count} lines"
+    figures = {"low": scale.lowest, "high": scale.highest}
     if not _names_all(scale):
-        lines, ends = "lines", f"{scale.lowest} and {scale.highest} at least"
-    else:
-        ends = f"the grades {scale.ends}"
-    return f"give {lines} such as “{scale.lowest} Unrelated: Another topic.”, for {ends}"
+        return _(
+            "give lines such as “{low} Unrelated: Another topic.”, for {low} and {high} at least", **figures
+        )
+    if len(scale.points) == len(CLSS_POINTS):
+        return _(
+            "give five lines such as “{low} Unrelated: Another topic.”, for the grades {low} to {high}",
+            **figures,
+        )
+    return _(
+        "give {count} lines such as “{low} Unrelated: Another topic.”, for the grades {low} to {high}",
+        count=len(scale.points),
+        **figures,
+    )
 
 
 def _names_all(scale: Scale) -> bool:
@@ -555,49 +591,85 @@ def earlier_words_text(ratings: int) -> str:
     """What a change of the words means for the grades that there are; nothing where there are none."""
     if not ratings:
         return ""
-    were = "grade was" if ratings == 1 else "grades were"
-    return f"{ratings:,} {were} given before the words of the scale changed; the gold set's manifest says so."
+    return ngettext(
+        "{count} grade was given before the words of the scale changed; the gold set's manifest says so.",
+        "{count} grades were given before the words of the scale changed; the gold set's manifest says so.",
+        ratings,
+        count=f"{ratings:,}",
+    )
 
 
 def _point(line: str, number: int, scale: Scale) -> Point:
-    where, form = f"The words of the scale, line {number}", _form(scale)
+    where, form = _place(number), _form(scale)
     head, *rest = _COLON.split(line, maxsplit=1)
     grade, *named = head.split(maxsplit=1) or [""]
     grades = {str(point): point for point in scale.points}
     if grade not in grades or not named or not rest:
-        spaced = scale.points[1] - scale.points[0]
-        which = f"a grade from {scale.ends}" if spaced == 1 else f"one of the grades {', '.join(grades)}"
+        told = {"where": where, "line": quote_value(line), "form": form}
         raise SettingsError(
-            f"{where}: {quote_value(line)} is not {which}, a name, a colon and a description; {form}."
+            _(
+                "{where}: {line} is not a grade from {low} to {high}, a name, a colon and a description; "
+                "{form}.",
+                low=scale.lowest,
+                high=scale.highest,
+                **told,
+            )
+            if scale.points[1] - scale.points[0] == 1
+            else _(
+                "{where}: {line} is not one of the grades {grades}, a name, a colon and a description; "
+                "{form}.",
+                grades=", ".join(grades),
+                **told,
+            )
         )
     value = grades[grade]
     name, description = normalise_name(named[0], where), normalise_name(rest[0], where)
-    limits = (("name", name, LONGEST_POINT_NAME), ("description", description, LONGEST_DESCRIPTION))
+    limits = (
+        (mark("name"), name, LONGEST_POINT_NAME),
+        (mark("description"), description, LONGEST_DESCRIPTION),
+    )
     for what, part, longest in limits:
+        told = {"where": where, "what": _(what), "grade": str(value)}
         if not _has_words(part):
-            raise SettingsError(f"{where}: the {what} of {value} is empty; {form}.")
+            raise SettingsError(_("{where}: the {what} of {grade} is empty; {form}.", form=form, **told))
         if len(part) > longest:
             raise SettingsError(
-                f"{where}: the {what} of {value} has {len(part):,} characters; give at most {longest}, "
-                "which a button of a phone can hold."
+                _(
+                    "{where}: the {what} of {grade} has {length} characters; give at most {most}, which a "
+                    "button of a phone can hold.",
+                    length=f"{len(part):,}",
+                    most=longest,
+                    **told,
+                )
             )
     return Point(value, name, description, description)
 
 
 def _all_points(type: str, points: Mapping[int, Point], scale: Scale) -> tuple[Point, ...]:
-    whose = f" for {type}" if type else ""
+    words = _("The words of the scale for {type}", type=type) if type else _("The words of the scale")
     needed = scale.points if _names_all(scale) else (scale.lowest, scale.highest)
     if lacking := [str(value) for value in needed if value not in points]:
         raise SettingsError(
-            f"The words of the scale{whose} lack those of {', '.join(lacking)}: {_form(scale)}."
+            _(
+                "{words} lack those of {grades}: {form}.",
+                words=words,
+                grades=", ".join(lacking),
+                form=_form(scale),
+            )
         )
     names: dict[str, int] = {}
     for value, point in sorted(points.items()):
         first = names.setdefault(name_key(point.name), value)
         if first != value:
             raise SettingsError(
-                f"The words of the scale{whose} have one name for {first} and {value}, "
-                f"{quote_value(point.name)}: give each point a name of its own."
+                _(
+                    "{words} have one name for {first} and {second}, {name}: give each point a name of its "
+                    "own.",
+                    words=words,
+                    first=first,
+                    second=value,
+                    name=quote_value(point.name),
+                )
             )
     return tuple(points.get(value, Point(value, "", "", "")) for value in scale.points)
 

@@ -13,7 +13,7 @@ from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
 from annotation.scale import CLSS, Scale
 from annotation.senses import PairSenses, undescribed_text
-from kpdemo.text import number_of
+from annotation.translation import _, ngettext
 from kpdemo.translation import ENGLISH
 
 Clock = Callable[[], datetime]
@@ -226,37 +226,62 @@ class ImportSummary:
         if self.undescribed:
             yield undescribed_text(self.undescribed)
         if count := len(self.equal_texts):
-            have = "has" if count == 1 else "have"
-            named = _first([f"{pair.id} (as {pair.other})" for pair in self.equal_texts])
-            yield (
-                f"{number_of(count, 'pair')} {have} the same texts as a pair with another id, and both are "
-                f"graded: {named}. They can be merged only while they are imported."
+            yield ngettext(
+                "{count} pair has the same texts as a pair with another id, and both are graded: {named}. "
+                "They can be merged only while they are imported.",
+                "{count} pairs have the same texts as a pair with another id, and both are graded: {named}. "
+                "They can be merged only while they are imported.",
+                count,
+                count=f"{count:,}",
+                named=_first([_("{pair} (as {other})", pair=p.id, other=p.other) for p in self.equal_texts]),
             )
         if count := len(self.merged):
-            were = "was" if count == 1 else "were"
-            named = _first([f"{pair.id} (into {pair.other})" for pair in self.merged])
-            yield f"{number_of(count, 'pair')} {were} merged into the pair with the same texts: {named}."
+            yield ngettext(
+                "{count} pair was merged into the pair with the same texts: {named}.",
+                "{count} pairs were merged into the pair with the same texts: {named}.",
+                count,
+                count=f"{count:,}",
+                named=_first([_("{pair} (into {other})", pair=p.id, other=p.other) for p in self.merged]),
+            )
         if count := len(self.left_out):
-            were, raters = ("was", "its rater") if count == 1 else ("were", "their raters")
             different_first = sorted(self.left_out, key=lambda rating: rating.grade == rating.kept)
             named = _first(
-                [f"{each.rater} of {each.id} ({each.grade}; kept: {each.kept})" for each in different_first]
+                [
+                    _(
+                        "{rater} of {pair} ({grade}; kept: {kept})",
+                        rater=each.rater,
+                        pair=each.id,
+                        grade=each.grade,
+                        kept=each.kept,
+                    )
+                    for each in different_first
+                ]
             )
-            yield (
-                f"{number_of(count, 'rating')} {were} left out, because {raters} had graded the pair with "
-                f"the same texts: {named}."
+            yield ngettext(
+                "{count} rating was left out, because its rater had graded the pair with the same texts: "
+                "{named}.",
+                "{count} ratings were left out, because their raters had graded the pair with the same "
+                "texts: {named}.",
+                count,
+                count=f"{count:,}",
+                named=named,
             )
         if count := len(self.joined):
-            became = "account became a rater" if count == 1 else "accounts became raters"
-            yield (
-                f"{count:,} existing {became} of the project: {_first(self.joined)}. Take the role away if "
-                "that was not intended."
+            yield ngettext(
+                "{count} existing account became a rater of the project: {named}. Take the role away if that "
+                "was not intended.",
+                "{count} existing accounts became raters of the project: {named}. Take the role away if that "
+                "was not intended.",
+                count,
+                count=f"{count:,}",
+                named=_first(self.joined),
             )
 
 
 def _first(names: Sequence[str]) -> str:
     more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    first = ", ".join(names[:_MOST_NAMED])
+    return _("{first} and {more} more", first=first, more=f"{more:,}") if more > 0 else first
 
 
 @dataclass(frozen=True, slots=True)

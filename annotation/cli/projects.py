@@ -297,8 +297,13 @@ def show_stuck(stuck: StuckPairs) -> None:
         either = "" if stuck.paused else "or "
         show_line(
             f"\n{stuck.short_text}: raise it with `project change`, {either}invite another rater"
-            f"{stuck.paused_text}.{links}"
+            f"{_or_resume(stuck)}.{links}"
         )
+
+
+def _or_resume(stuck: StuckPairs) -> str:
+    """How to get somebody back, as the end of a sentence; nothing where nobody is paused."""
+    return ", or resume one who is paused" if stuck.paused else ""
 
 
 def _show_pairs(stuck: StuckPairs) -> None:
@@ -308,11 +313,12 @@ def _show_pairs(stuck: StuckPairs) -> None:
         show_line(f"\n{said}{links}")
         return
     limit = f"{stuck.limit_text}: raise it with `project change`. Or invite" if stuck.by_limit else "Invite"
-    broken = f" {stuck.broken_text} with `pairs withdraw`." if stuck.broken else ""
+    withdraw = "a pair that cannot be graded can be withdrawn with `pairs withdraw`."
+    broken = f" {stuck.broken_text}: {withdraw}" if stuck.broken else ""
     lower = ", or lower the number of raters per pair" if stuck.fewer_would_do else ""
     show_line(
         f"\nPairs that lack grades, with too few raters left for them: {stuck.total:,}. "
-        f"{limit} another rater{stuck.paused_text}{lower}.{broken}{links}"
+        f"{limit} another rater{_or_resume(stuck)}{lower}.{broken}{links}"
     )
     figures = ("Grades", "Missing", "Raters left", "Skips", "As broken")
     rows = [

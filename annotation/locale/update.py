@@ -10,9 +10,12 @@ from pathlib import Path
 
 from annotation.changes import SETTING_WORDS
 from annotation.comparison import COMPARISON_TYPES
+from annotation.crowds import Outcome
 from annotation.guidelines import STARTERS
 from annotation.scale import named_points
 from annotation.senses import PARTS_OF_SPEECH, Relation
+from annotation.services.pairs import PairState
+from annotation.services.quality import KnownKind
 from annotation.types import Average, ProjectSettings, Role
 from db.errors import DamagedError, UnreachableError, UnwritableError
 from kpdemo.locale.update import Domain, Message
@@ -54,6 +57,14 @@ def _unmarked_of_project() -> Iterator[tuple[Message, str]]:
     for field in ProjectSettings.__slots__:
         if field not in SETTING_WORDS:
             yield field, "annotation/types.py"
+    for state in PairState:
+        yield state.value, "annotation/services/pairs.py"
+    for kind in KnownKind:
+        yield kind.value, "annotation/services/quality.py"
+    for state in ("open", "full", "ended", "revoked"):
+        yield state, "annotation/ui/crowds.py"
+    for state in ("removed", "blocked", "paused", "in training", "at work", "not begun", *Outcome):
+        yield state.replace("_", " "), "annotation/ui/crowds.py"
     yield "larger item", "annotation/services/project_rows.py"
     for name in ("note", "comment", "name", "reason"):
         yield name, "annotation/wording.py"
@@ -100,12 +111,14 @@ PROJECT = Domain(
                 "accounts",
                 "adjudicate",
                 "agreement",
+                "crowds",
                 "figures",
                 "leaderboard",
                 "pages",
                 "pairs",
                 "predictions",
                 "projects",
+                "quality",
                 "senses",
                 "wording",
                 "writing",
@@ -120,11 +133,14 @@ PROJECT = Domain(
                 "authoring",
                 "changes",
                 "comparison",
+                "consent",
+                "exchange",
                 "predictions",
                 "projects",
                 "quality",
                 "relevance",
                 "scale",
+                "types",
                 "sense_pairs",
                 "system_report",
                 "systems",
@@ -133,6 +149,7 @@ PROJECT = Domain(
         ),
         "annotation/files/scores.py",
         "annotation/scoring.py",
+        "annotation/web/downloads.py",
         *(
             f"annotation/reliability/{name}.py"
             for name in ("planning", "raters", "repeats", "report", "upper_bound")
@@ -145,8 +162,12 @@ PROJECT = Domain(
                 *("leaderboard", "senses"),
             )
         ),
+        *(
+            f"annotation/services/{name}.py"
+            for name in ("gold", "known_pairs", "pairs", "projects", "quality")
+        ),
     ),
-    tuple(f"annotation/assets/scripts/{name}.js" for name in ("adjudicate", "senses")),
+    tuple(f"annotation/assets/scripts/{name}.js" for name in ("adjudicate", "export", "senses")),
     more=_unmarked_of_project,
     beside=RATER,
 )

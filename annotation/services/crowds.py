@@ -112,14 +112,23 @@ class CrowdService:
         """
         now = self._clock()
         if not 1 <= most <= MOST_PEOPLE:
-            raise SettingsError(f"A shared link lets 1 to {MOST_PEOPLE:,} people in, not {most:,}.")
+            raise SettingsError(
+                _(
+                    "A shared link lets 1 to {most} people in, not {number}.",
+                    most=f"{MOST_PEOPLE:,}",
+                    number=f"{most:,}",
+                )
+            )
         if not now < expires_at <= now + timedelta(days=MOST_DAYS):
             raise SettingsError(
-                f"The link would end at {expires_at:%Y-%m-%d %H:%M} UTC: choose a moment within the next "
-                f"{MOST_DAYS} days."
+                _(
+                    "The link would end at {end} UTC: choose a moment within the next {days} days.",
+                    end=f"{expires_at:%Y-%m-%d %H:%M}",
+                    days=MOST_DAYS,
+                )
             )
         kept = normalise_note(
-            normalise_name(" ".join(note.split()), "The note"), "note", LONGEST_NOTE_OF_LINK
+            normalise_name(" ".join(note.split()), _("The note")), "note", LONGEST_NOTE_OF_LINK
         )
         token = new_token()
         with self._database.session() as session:

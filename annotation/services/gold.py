@@ -70,6 +70,7 @@ from annotation.services.project_rows import (
 )
 from annotation.services.quality import quality_of, training_in_use
 from annotation.services.transactions import AT_ONCE, count_where, is_among, parts
+from annotation.translation import _, ngettext
 from annotation.types import Cause, Clock, ProjectSettings, RatedPair, utcnow
 from db import Database
 from db.models import Adjudication, AuditEvent, Comment, Export, Pair, Project, Rating, RatingChange, User
@@ -221,11 +222,17 @@ def check_counts(session: Session, project: Project, options: ExportOptions) -> 
     counts = GoldCounts(*_count_unfinished(session, project))
     if not counts.pairs and (withdrawn := count_withdrawn(session, project.id)):
         raise ExportError(
-            f"Project {project.name!r} has only withdrawn pairs ({withdrawn:,}): restore those that should "
-            "count first."
+            _(
+                "Project {project} has only withdrawn pairs ({count}): restore those that should count "
+                "first.",
+                project=repr(project.name),
+                count=f"{withdrawn:,}",
+            )
         )
     if not counts.pairs:
-        raise ExportError(f"Project {project.name!r} has no pairs yet: import some first.")
+        raise ExportError(
+            _("Project {project} has no pairs yet: import some first.", project=repr(project.name))
+        )
     missing = counts.pairs - counts.with_gold
     if missing and options.unfinished is Unfinished.REFUSE:
         raise UnfinishedError(_missing_text(counts, first_unfinished(session, project)))
@@ -235,13 +242,34 @@ def check_counts(session: Session, project: Project, options: ExportOptions) -> 
 def _missing_text(counts: GoldCounts, first: tuple[str, str] | None) -> str:
     """How many pairs have no gold grade, the type and id of the first, and what they lack."""
     missing = counts.pairs - counts.with_gold
-    have, it_is = ("has", "it is") if missing == 1 else ("have", "the first is")
-    where = f", {it_is} {first[1]!r} ({first[0]})" if first else ""
-    needs = ((counts.too_few_ratings, "ratings"), (counts.not_adjudicated, "a decision"))
-    lacks = " and ".join(
-        f"{count:,} {'lacks' if count == 1 else 'lack'} {what}" for count, what in needs if count
+    figures = {"count": f"{missing:,}", "pairs": f"{counts.pairs:,}"}
+    said = (
+        ngettext(
+            "{count} of {pairs} pairs has no gold grade yet, it is {pair} ({type})",
+            "{count} of {pairs} pairs have no gold grade yet, the first is {pair} ({type})",
+            missing,
+            pair=repr(first[1]),
+            type=first[0],
+            **figures,
+        )
+        if first
+        else ngettext(
+            "{count} of {pairs} pairs has no gold grade yet",
+            "{count} of {pairs} pairs have no gold grade yet",
+            missing,
+            **figures,
+        )
     )
-    return f"{missing:,} of {counts.pairs:,} pairs {have} no gold grade yet{where}; {lacks}"
+    few, undecided = counts.too_few_ratings, counts.not_adjudicated
+    ratings = ngettext("{count} lacks ratings", "{count} lack ratings", few, count=f"{few:,}")
+    decision = ngettext(
+        "{count} lacks a decision", "{count} lack a decision", undecided, count=f"{undecided:,}"
+    )
+    if few and undecided:
+        lacks = _("{ratings} and {decision}", ratings=ratings, decision=decision)
+    else:
+        lacks = ratings if few else decision
+    return f"{said}; {lacks}"
 
 
 def count_problems(session: Session, project: Project) -> int:

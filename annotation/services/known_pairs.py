@@ -31,6 +31,7 @@ from annotation.services.quality import (
 )
 from annotation.services.transactions import is_among, parts
 from annotation.services.users import id_of
+from annotation.translation import _, ngettext
 from annotation.types import (
     Clock,
     KnownPair,
@@ -41,7 +42,6 @@ from annotation.types import (
 )
 from db import Database
 from db.models import Pair, Project, TrainingPair
-from kpdemo.text import number_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +175,12 @@ def _new_pairs(
         elif reason := no_accepted_grade(known.grade, step, distance):
             wrong.add(
                 ImportFileError(
-                    f"{pair.where}, field 'grade': {reason}; fix it, make the step finer or accept a larger "
-                    "distance on the tab Quality of the project."
+                    _(
+                        "{where}, field 'grade': {reason}; fix it, make the step finer or accept a larger "
+                        "distance on the tab Quality of the project.",
+                        where=pair.where,
+                        reason=reason,
+                    )
                 )
             )
         else:
@@ -186,7 +190,11 @@ def _new_pairs(
     wrong.raise_if_any()
     if (count := before + len(new)) > most:
         raise ImportFileError(
-            f"There would be {count:,} such pairs in the project: it takes {most:,} at most."
+            _(
+                "There would be {count} such pairs in the project: it takes {most} at most.",
+                count=f"{count:,}",
+                most=f"{most:,}",
+            )
         )
     return new, duplicates
 
@@ -248,9 +256,13 @@ class KnownSummary:
         """A sentence or two for each thing that an importer may not have expected."""
         told = [undescribed_text(self.undescribed)] if self.undescribed else []
         if self.ratings_left_out:
-            were = "was" if self.ratings_left_out == 1 else "were"
-            left_out = f"{number_of(self.ratings_left_out, 'rating')} in the file {were} left out"
-            told.append(f"{left_out}: these pairs have one grade, which is known.")
+            text = ngettext(
+                "{count} rating in the file was left out: these pairs have one grade, which is known.",
+                "{count} ratings in the file were left out: these pairs have one grade, which is known.",
+                self.ratings_left_out,
+                count=f"{self.ratings_left_out:,}",
+            )
+            told.append(text)
         return told
 
 
@@ -411,8 +423,12 @@ class KnownPairService:
             if before != quarters:
                 distance = distances(quality_of(session, project.id))[kind]
                 if problem := no_accepted_grade(grade, scale.from_steps(project.step_quarters), distance):
-                    remedy = "make the step finer or accept a larger distance."
-                    raise GradeError(f"{problem[0].upper()}{problem[1:]}: {remedy}")
+                    raise GradeError(
+                        _(
+                            "{problem}: make the step finer or accept a larger distance.",
+                            problem=f"{problem[0].upper()}{problem[1:]}",
+                        )
+                    )
                 if isinstance(row, TrainingPair):
                     row.quarters = quarters
                 else:
@@ -456,7 +472,11 @@ def _in_use(session: Session, project: Project, kind: KnownKind, pair_id: int) -
         check = session.get(Pair, pair_id)
         if check and check.project_id == checks_project_of(session, project.id):
             return check
-    raise NotFoundError(f"There is no {kind} pair {pair_id} in use here: choose another one.")
+    raise NotFoundError(
+        _("There is no training pair {id} in use here: choose another one.", id=pair_id)
+        if kind is KnownKind.TRAINING
+        else _("There is no check pair {id} in use here: choose another one.", id=pair_id)
+    )
 
 
 def _quarters(row: TrainingPair | Pair) -> int:

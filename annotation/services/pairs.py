@@ -35,6 +35,7 @@ from annotation.services.transactions import (
     parts,
 )
 from annotation.services.users import can_come_in, id_of, is_open, is_paused, is_rater
+from annotation.translation import _, mark, ngettext
 from annotation.types import Clock, Role, SkipReason, User, utcnow
 from annotation.wording import LONG_BEGINNING, LONGEST_NOTE, beginning, can_be_stored, normalise_note
 from db import Database
@@ -54,7 +55,7 @@ from db.models import (
 )
 from db.models import User as UserRow
 
-PAGE_LENGTH = 50
+PAGE_LENGTH = 25
 _SHOWN_OF_SENSES = (("word_definition",), ("sense", "words"), ("sense", "definition"))
 """Where the column `senses` has what the list shows of a word and a sense, besides the word."""
 
@@ -164,51 +165,74 @@ class StuckPairs:
         """That the limit will be too low for the raters there are; nothing where all have reached it."""
         if not self.room or not self.short_by:
             return ""
-        return (
-            f"The limit of {self._most_text} per rater leaves the raters room for {self.room:,} of the "
-            f"{self.room + self.short_by:,} grades that are still to be given out"
+        return _(
+            "The limit of {most} per rater leaves the raters room for {room} of the {all} grades that are "
+            "still to be given out",
+            most=self._most_text,
+            room=f"{self.room:,}",
+            all=f"{self.room + self.short_by:,}",
         )
 
     @property
     def _most_text(self) -> str:
-        return "1 pair" if self.most_per_rater == 1 else f"{self.most_per_rater:,} pairs"
+        most = self.most_per_rater or 0
+        return ngettext("{count} pair", "{count} pairs", most, count=f"{most:,}")
 
     @property
     def limit_text(self) -> str:
         """Who has reached the limit of pairs per rater; nothing where that keeps no pair back."""
         if not self.by_limit:
             return ""
+        figures = {"most": self._most_text, "kept": f"{self.by_limit:,}", "count": f"{self.full:,}"}
+        keeps_all = self.by_limit == self.total
         if self.full == self.raters:
-            who = "All raters have"
-        else:
-            who = "1 rater has" if self.full == 1 else f"{self.full:,} raters have"
-        which = "" if self.by_limit == self.total else f", which keeps {self.by_limit:,} of them back"
-        return f"{who} reached the limit of {self._most_text} per rater{which}"
+            return (
+                _("All raters have reached the limit of {most} per rater", **figures)
+                if keeps_all
+                else _(
+                    "All raters have reached the limit of {most} per rater, which keeps {kept} of them back",
+                    **figures,
+                )
+            )
+        if keeps_all:
+            return ngettext(
+                "{count} rater has reached the limit of {most} per rater",
+                "{count} raters have reached the limit of {most} per rater",
+                self.full,
+                **figures,
+            )
+        return ngettext(
+            "{count} rater has reached the limit of {most} per rater, which keeps {kept} of them back",
+            "{count} raters have reached the limit of {most} per rater, which keeps {kept} of them back",
+            self.full,
+            **figures,
+        )
 
     @property
     def broken_text(self) -> str:
         """That a rater found some to be unfit; nothing where none did."""
         if not self.broken:
             return ""
-        which = "1 of them was" if self.broken == 1 else f"{self.broken:,} of them were"
-        which = "It was" if self.total == 1 else which
-        return f"{which} skipped for a broken text: a pair that cannot be graded can be withdrawn"
-
-    @property
-    def paused_text(self) -> str:
-        """How to get somebody back, as the end of a sentence; nothing where nobody is paused."""
-        return ", or resume one who is paused" if self.paused else ""
+        if self.total == 1:
+            return _("It was skipped for a broken text")
+        return ngettext(
+            "{count} of them was skipped for a broken text",
+            "{count} of them were skipped for a broken text",
+            self.broken,
+            count=f"{self.broken:,}",
+        )
 
     @property
     def links_text(self) -> str:
         """That somebody may still come; nothing where nobody is invited."""
         if not self.open_links:
             return ""
-        if self.open_links == 1:
-            return "1 link for a rater has not been used: the person who opens it may grade these pairs too."
-        return (
-            f"{self.open_links:,} links for raters have not been used: the people who open them may grade "
-            "these pairs too."
+        return ngettext(
+            "{count} link for a rater has not been used: the person who opens it may grade these pairs too.",
+            "{count} links for raters have not been used: the people who open them may grade these pairs "
+            "too.",
+            self.open_links,
+            count=f"{self.open_links:,}",
         )
 
 
@@ -463,11 +487,21 @@ def _line(row: Any, *, is_whole: bool) -> PairLine:
 
 
 _REASONS_TO_STAY = {
-    "has grades": exists().where(RatingChange.pair_id == Pair.id),
-    "was given to a rater": exists().where(Assignment.pair_id == Pair.id, Assignment.state != BARRED),
-    "was decided": exists().where(AdjudicationChange.pair_id == Pair.id),
-    "was written in this project": exists().where(LargerItem.pair_id == Pair.id),
-    "comes from predictions": exists().where(SentPhrase.pair_id == Pair.id),
+    mark("The pair {pair} has grades and stays: leave it out, or withdraw it."): exists().where(
+        RatingChange.pair_id == Pair.id
+    ),
+    mark("The pair {pair} was given to a rater and stays: leave it out, or withdraw it."): exists().where(
+        Assignment.pair_id == Pair.id, Assignment.state != BARRED
+    ),
+    mark("The pair {pair} was decided and stays: leave it out, or withdraw it."): exists().where(
+        AdjudicationChange.pair_id == Pair.id
+    ),
+    mark("The pair {pair} was written in this project and stays: leave it out, or withdraw it."): (
+        exists().where(LargerItem.pair_id == Pair.id)
+    ),
+    mark("The pair {pair} comes from predictions and stays: leave it out, or withdraw it."): exists().where(
+        SentPhrase.pair_id == Pair.id
+    ),
 }
 """Why a pair stays: with it would go what somebody did."""
 
@@ -480,7 +514,7 @@ def _check_removable(session: Session, numbers: Sequence[int]) -> None:
     row = session.execute(met.order_by(Pair.import_order).limit(1)).first()
     if row is not None:
         why = next(reason for reason, holds in zip(_REASONS_TO_STAY, row[1:], strict=True) if holds)
-        raise PairError(f"The pair {row.external_id!r} {why} and stays: leave it out, or withdraw it.")
+        raise PairError(_(why, pair=repr(row.external_id)))
 
 
 def _set_withdrawn(session: Session, numbers: Sequence[int], withdrawn_at: datetime | None) -> set[int]:

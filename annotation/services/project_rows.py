@@ -86,7 +86,7 @@ def find_project(session: Session, name_or_id: str | int, *, lock: bool = False)
 
 def _no_project(session: Session, asked: str | int) -> str:
     if isinstance(asked, int):
-        return f"There is no project {asked}: see the list of projects."
+        return _("There is no project {value}: see the list of projects.", value=asked)
     kept = select(Project.name).where(Project.checks_of_id.is_(None))
     names = {name.casefold(): name for name in session.scalars(kept)}
     alike = get_close_matches(asked[:_SHOWN].casefold(), names, n=1)

@@ -67,6 +67,7 @@ from annotation.services.users import (
     spoken_language,
 )
 from annotation.services.writing import return_writings
+from annotation.translation import _, mark
 from annotation.types import Clock, Project, ProjectSettings, Role, User, utcnow
 from annotation.wording import name_key
 from db import Database, models
@@ -202,7 +203,9 @@ class OverviewService:
         with self._database.reading() as session:
             row = find_user(session, user_name)
             if row is None:
-                raise NotFoundError(f"There is no account named {user_name!r}: sign in again.")
+                raise NotFoundError(
+                    _("There is no account named {name}: sign in again.", name=repr(user_name))
+                )
             user = as_user(row)
             project = None if project_id is None else session.get(ProjectRow, project_id)
             if project is None or project.checks_of_id is not None:
@@ -369,17 +372,25 @@ def setting_columns(settings: ProjectSettings) -> dict[str, Any]:
 def _check_types(session: Session, row: ProjectRow, before: ProjectSettings, after: ProjectSettings) -> None:
     """A type stays as long as anything of it is there to be graded or written for."""
     kept: tuple[tuple[str, type[Pair | LargerItem | TrainingPair], ColumnElement[bool]], ...] = (
-        ("pairs", Pair, Pair.project_id == row.id),
-        ("larger items", LargerItem, LargerItem.project_id == row.id),
-        ("training pairs", TrainingPair, training_in_use(row.id)),
-        ("check pairs", Pair, Pair.project_id == checks_project_of(session, row.id)),
+        (mark("The type {type} has {count} pairs: keep it."), Pair, Pair.project_id == row.id),
+        (
+            mark("The type {type} has {count} larger items: keep it."),
+            LargerItem,
+            LargerItem.project_id == row.id,
+        ),
+        (mark("The type {type} has {count} training pairs: keep it."), TrainingPair, training_in_use(row.id)),
+        (
+            mark("The type {type} has {count} check pairs: keep it."),
+            Pair,
+            Pair.project_id == checks_project_of(session, row.id),
+        ),
     )
     for name in before.types:
         if name in after.types:
             continue
-        for what, table, is_there in kept:
+        for refusal, table, is_there in kept:
             if count := count_where(session, is_there, table.type == name):
-                raise SettingsError(f"The type {name!r} has {count:,} {what}: keep it.")
+                raise SettingsError(_(refusal, type=repr(name), count=f"{count:,}"))
 
 
 def _check_step(session: Session, row: ProjectRow, before: Decimal, after: Decimal) -> None:
@@ -387,20 +398,38 @@ def _check_step(session: Session, row: ProjectRow, before: Decimal, after: Decim
     scale = scale_of(row)
     step = scale.to_steps(after)
     grades: tuple[tuple[str, InstrumentedAttribute[Any], ColumnElement[bool]], ...] = (
-        ("grade", Rating.quarters, Rating.project_id == row.id),
-        ("grade that is set aside", SetAsideRating.quarters, SetAsideRating.project_id == row.id),
-        ("decision", Adjudication.quarters, Adjudication.project_id == row.id),
+        (
+            mark("There is a grade of {grade} already, which steps of {step} have not: keep {before}."),
+            Rating.quarters,
+            Rating.project_id == row.id,
+        ),
+        (
+            mark(
+                "There is a grade that is set aside of {grade} already, which steps of {step} have not: keep "
+                "{before}."
+            ),
+            SetAsideRating.quarters,
+            SetAsideRating.project_id == row.id,
+        ),
+        (
+            mark("There is a decision of {grade} already, which steps of {step} have not: keep {before}."),
+            Adjudication.quarters,
+            Adjudication.project_id == row.id,
+        ),
     )
-    for what, quarters, in_project in grades:
+    for refusal, quarters, in_project in grades:
         off = session.scalar(select(quarters).where(in_project, quarters % step != 0).limit(1))
         if off is not None:
-            raise SettingsError(
-                f"There is a {what} of {scale.from_steps(off)} already, which steps of {after} have not: "
-                f"keep {before}."
-            )
+            raise SettingsError(_(refusal, grade=scale.from_steps(off), step=after, before=before))
     for kind, distance in distances(quality_of(session, row.id)).items():
         if problem := out_of_reach(session, row.id, kind, after, distance):
-            raise SettingsError(f"{problem}: keep {before}, or accept a larger distance on the tab Quality.")
+            raise SettingsError(
+                _(
+                    "{problem}: keep {before}, or accept a larger distance on the tab Quality.",
+                    problem=problem,
+                    before=before,
+                )
+            )
 
 
 def _change_slots(session: Session, row: ProjectRow, difference: int) -> None:
@@ -409,8 +438,12 @@ def _change_slots(session: Session, row: ProjectRow, difference: int) -> None:
         if fewest is not None and fewest + difference < 0:
             taken = row.raters_per_pair - fewest
             raise SettingsError(
-                f"There is a pair that {taken} raters have graded or hold: "
-                f"{row.raters_per_pair + difference} for each pair is too few, give {taken} or more."
+                _(
+                    "There is a pair that {taken} raters have graded or hold: {number} for each pair is too "
+                    "few, give {taken} or more.",
+                    taken=taken,
+                    number=row.raters_per_pair + difference,
+                )
             )
     session.execute(
         update(Pair).where(Pair.project_id == row.id).values(open_slots=Pair.open_slots + difference)
@@ -421,8 +454,10 @@ def _reorder(session: Session, row: ProjectRow) -> None:
     rated = session.scalar(select(RatingChange.id).where(RatingChange.project_id == row.id).limit(1))
     if rated is not None:
         raise SettingsError(
-            "The order and its seed stay as they are once a pair is graded: raters would meet pairs in an "
-            "order that nobody can repeat."
+            _(
+                "The order and its seed stay as they are once a pair is graded: raters would meet pairs in "
+                "an order that nobody can repeat."
+            )
         )
     for table in (Pair, LargerItem):
         _move(session, row, cast(Table, table.__table__))
@@ -529,7 +564,13 @@ class ProjectService:
         now = self._clock()
         row = find_project(session, project_id, lock=True)
         if name_key(name) != row.name_key:
-            raise SettingsError(f"“{name}” is not the name of the project: type {row.name} to delete it.")
+            raise SettingsError(
+                _(
+                    "“{name}” is not the name of the project: type {project} to delete it.",
+                    name=name,
+                    project=row.name,
+                )
+            )
         record(session, now, "project deleted", user_id=id_of(by), name=row.name)
         session.flush()
         lock_pairs(session, row.id, is_deleting=True)
@@ -588,8 +629,16 @@ class ProjectService:
         roles = roles_of(session, user.id, project.id)
         taken = roles if role is None else roles & {role}
         if not taken:
-            what = "no role" if role is None else f"not the role {role.value}"
-            raise NotFoundError(f"{user.name!r} has {what} in {project.name!r}: see the list of members.")
+            whose = {"name": repr(user.name), "project": repr(project.name)}
+            raise NotFoundError(
+                _("{name} has no role in {project}: see the list of members.", **whose)
+                if role is None
+                else _(
+                    "{name} has not the role {role} in {project}: see the list of members.",
+                    role=_(role.value),
+                    **whose,
+                )
+            )
         if Role.RATER in taken:
             return_kept(session.connection(), user.id, project.id)  # others need not wait for the lease
         if Role.WRITER in taken:
@@ -633,7 +682,9 @@ def _flush_name(session: Session, name: str) -> None:
     except IntegrityError as error:
         if "name_key" not in str(error.orig):
             raise
-        raise SettingsError(f"A project named {name!r} already exists: choose another name.") from None
+        raise SettingsError(
+            _("A project named {name} already exists: choose another name.", name=repr(name))
+        ) from None
 
 
 def _record_member(

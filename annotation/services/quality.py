@@ -41,6 +41,7 @@ from annotation.services.project_rows import checks_project_of, find_project, sc
 from annotation.services.rater_queue import RaterContext, open_context
 from annotation.services.transactions import count_where, insert_if_missing
 from annotation.services.users import as_user, consents_of, get_user, id_of, is_rater
+from annotation.translation import _, mark
 from annotation.types import Clock, Role, User, utcnow
 from db import Database, models
 from db.models import (
@@ -58,8 +59,8 @@ from db.models import (
 )
 from db.models import User as UserRow
 
-FORMER = "no longer a rater"
-BLOCKED = "blocked by check pairs"
+FORMER = mark("no longer a rater")
+BLOCKED = mark("blocked by check pairs")
 
 
 class KnownKind(StrEnum):
@@ -105,7 +106,11 @@ def out_of_reach(session: Session, project_id: int, kind: KnownKind, step: Decim
         scale_in(session, project_id).from_steps, sorted(session.scalars(known[kind].distinct()))
     ):
         if problem := no_accepted_grade(grade, step, distance):
-            return f"There is a {kind} pair of {grade}, and {problem}"
+            return (
+                _("There is a training pair of {grade}, and {problem}", grade=grade, problem=problem)
+                if kind is KnownKind.TRAINING
+                else _("There is a check pair of {grade}, and {problem}", grade=grade, problem=problem)
+            )
     return ""
 
 
@@ -113,7 +118,12 @@ def no_accepted_grade(grade: Decimal, step: Decimal, distance: Decimal) -> str:
     """Why no grade is accepted of a pair whose known grade this is; nothing where one is."""
     if has_accepted_grade(grade, step, distance):
         return ""
-    return f"no grade in steps of {step} is within the accepted distance of {distance} from {grade}"
+    return _(
+        "no grade in steps of {step} is within the accepted distance of {distance} from {grade}",
+        step=step,
+        distance=distance,
+        grade=grade,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,16 +157,16 @@ class Standing:
 
     @property
     def work(self) -> str:
-        """Whether they can grade, in words."""
+        """Whether they can grade, in words, which a page translates."""
         if self.is_former:
             return FORMER
         if self.blocked_at is not None:
             return BLOCKED
         if self.paused_at is not None:
-            return "paused"
+            return mark("paused")
         if self.user.is_disabled:
-            return "disabled"
-        return "at work" if self.user.has_password else "not yet: no password"
+            return mark("disabled")
+        return mark("at work") if self.user.has_password else mark("not yet: no password")
 
 
 def standings_of(
@@ -352,7 +362,13 @@ class QualityService:
         project = find_project(session, project_id, lock=True)
         user = get_user(session, user_name)
         if session.get(Membership, (project.id, user.id, Role.RATER.value)) is None:
-            raise NotFoundError(f"{user.name!r} is not a rater in {project.name!r}: see the list of members.")
+            raise NotFoundError(
+                _(
+                    "{name} is not a rater in {project}: see the list of members.",
+                    name=repr(user.name),
+                    project=repr(project.name),
+                )
+            )
         return state_of(session, project.id, user.id), user
 
     def _record(
@@ -392,7 +408,7 @@ def _check_distances(
     for kind, distance in distances(after).items():
         smaller = distance < was[kind]
         if smaller and (problem := out_of_reach(session, project.id, kind, step, distance)):
-            raise SettingsError(f"{problem}: keep {was[kind]}.")
+            raise SettingsError(_("{problem}: keep {before}.", problem=problem, before=was[kind]))
 
 
 def state_of(session: Session, project_id: int, user_id: int) -> RaterState:
@@ -417,11 +433,13 @@ def begin_checks_anew(session: Session, project_id: int) -> None:
     )
 
 
-_OVER = "There is no training for you to do here: open the rating page again and go on with your work."
-_NO_MORE_TRIES = (
+_OVER = mark("There is no training for you to do here: open the rating page again and go on with your work.")
+_NO_MORE_TRIES = mark(
     "You have used all your tries at the training pairs of {project}: thank you, you cannot grade there."
 )
-_RETIRED = "This training pair is no longer in use: open the rating page again and go on with what it shows."
+_RETIRED = mark(
+    "This training pair is no longer in use: open the rating page again and go on with what it shows."
+)
 
 
 class TrainingService:
@@ -439,7 +457,7 @@ class TrainingService:
             AccessError: the user is not a rater in it, is paused, or has not agreed to its text.
             AssignmentError: they have no training to do.
         """
-        for _ in range(2):
+        for _attempt in range(2):
             try:
                 with self._database.session() as session:
                     context = self._open(session.connection(), project_id, rater_id)
@@ -448,7 +466,7 @@ class TrainingService:
                     return _queue(session, context, attempt)
             except IntegrityError:  # another tab began it at the same moment
                 continue
-        raise AssignmentError(_OVER)
+        raise AssignmentError(_(_OVER))
 
     def try_again(self, project_id: int, rater_id: int) -> TrainingQueue:
         """Begin another attempt after one that failed; during one, that one goes on.
@@ -487,7 +505,9 @@ class TrainingService:
         with self._database.session() as session:
             pair = session.get(TrainingPair, training_pair_id)
             if pair is None:
-                raise NotFoundError(f"There is no training pair {training_pair_id}: open your queue again.")
+                raise NotFoundError(
+                    _("There is no training pair {id}: open your queue again.", id=training_pair_id)
+                )
             context = open_context(session.connection(), pair.project_id, rater_id, self._clock())
             context.check_consent()  # also of a grade that is sent again: the next pair comes with its answer
             scale = context.project.scale
@@ -500,9 +520,9 @@ class TrainingService:
             if attempt is None or (
                 given is None and (not context.must_train or attempt.finished_at is not None)
             ):
-                raise AssignmentError(_OVER)
+                raise AssignmentError(_(_OVER))
             if given is None and pair.retired_at is not None:
-                raise AssignmentError(_RETIRED)
+                raise AssignmentError(_(_RETIRED))
             now = self._clock()
             if given is None:
                 context.check_may_train()
@@ -518,8 +538,11 @@ class TrainingService:
                 _settle(session, context, attempt, now)
             elif given.quarters != quarters:
                 raise AssignmentError(
-                    f"You graded this training pair {scale.from_steps(given.quarters)} and have seen what "
-                    "was expected: go on with the next pair."
+                    _(
+                        "You graded this training pair {grade} and have seen what was expected: go on with "
+                        "the next pair.",
+                        grade=scale.from_steps(given.quarters),
+                    )
                 )
             return Feedback(
                 now,
@@ -534,7 +557,7 @@ class TrainingService:
         context = open_context(connection, project_id, rater_id, self._clock())
         context.check_may_train()
         if not context.must_train:
-            raise AssignmentError(_OVER)
+            raise AssignmentError(_(_OVER))
         return context
 
 

@@ -237,6 +237,8 @@ SAID_BY_SCRIPTS = (
     *(mark("today"), mark("Annotate")),
     *(mark("No grade chosen yet"), mark("Choose a grade first."), mark("Choose a cause first.")),
     *(mark("between {low} and {high}"), mark("Now {open} open, {decided} decided.")),
+    *(mark("Writing the archive …"), mark("The server answered {status}: try again.")),
+    mark("The server did not answer: check the connection and try again."),
     mark(
         "The server did not answer, so this may not have been saved: check the connection and try again. "
         "What you chose and wrote is kept."

@@ -11,7 +11,6 @@ import gradio as gr
 from gradio.events import Dependency
 
 from annotation.columns import FirstLook
-from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError, ImportFileError, PairError
 from annotation.exchange import (
     FILE_SUFFIXES,
@@ -29,9 +28,9 @@ from annotation.services.imports import ImportService
 from annotation.services.pairs import PAGE_LENGTH, PairLine, PairPage, PairService, PairState
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import Remark, RemarkKind, RemarkPage, RemarkService
-from annotation.translation import _, mark, ngettext
+from annotation.translation import _, mark, ngettext, tell
 from annotation.types import ImportSummary, ProjectSettings, Role
-from annotation.ui.figures import Column, Table, listing_html, save_button, template_button
+from annotation.ui.figures import Column, Table, listing_html, save_button, template_button, type_label
 from annotation.ui.rate import SKIP_REASONS
 from annotation.ui.widgets import (
     PAGE_ERRORS,
@@ -47,10 +46,10 @@ from annotation.ui.widgets import (
     reason_of,
     require_member,
 )
-from annotation.ui.wording import cell_html, held_back_text, time_html
+from annotation.ui.wording import cell_html, held_back_text, pairs_text, time_html
 from annotation.wording import LONGEST_NOTE
 from kpdemo.io.tables import spreadsheet_csv
-from kpdemo.ui.html import count_noun, escape, group_digits
+from kpdemo.ui.html import escape, group_digits
 from kpdemo.ui.widgets import done_html, empty_html, note_html, section_heading
 
 LARGEST_FILE = "100mb"
@@ -58,10 +57,11 @@ KEPT_MINUTES = 10
 """An upload that is not imported is deleted when it is so old."""
 
 FROM_FILE = mark("as given in the file")
-NOTHING_YET = "Choose a file and press Import. Either all of its rows are imported or none."
+NOTHING_YET = mark("Choose a file and press Import. Either all of its rows are imported or none.")
 STILL_CHOSEN = mark("The file is still chosen; to choose another one, remove it with × first.")
 ALL_STILL_CHOSEN = mark("The files are still chosen; remove the wrong one with × and add the right one.")
 NOTHING_NEW = mark("Nothing new was imported.")
+NOTHING_WAS = {"imported": mark("Nothing was imported."), "added": mark("Nothing was added.")}
 SHOWN_DUPLICATES = 20
 REST = "() => [{ __type__: 'update', interactive: false }]"
 WAKE = """async () => {
@@ -78,29 +78,15 @@ LOOK_ENDS = """async () => {
   return [{ __type__: 'update', interactive: window.importLooks === 0 }];
 }"""
 """A file may be taken out and another put in while the first is still being looked at."""
-FORMATS_HTML = (
-    "<details><summary>File formats</summary><ul>"
-    "<li><b>TSV, CSV, XLSX, ODS</b>: best with a header of <code>id, type, left, right</code> and, if you "
-    "wish, <code>genre, intended, source</code>; left is what the type names first, such as the paragraph in "
-    "<code>paragraph2sentence</code>. Other columns can be assigned here, once the file is chosen.</li>"
-    "<li><b>JSON Lines</b>: one object per line with the same names; or <b>JSON</b>, one array of them.</li>"
-    "<li><b>Ratings</b> that exist already: a field <code>ratings</code> with a list of grades, "
-    "or rows of <code>id, rater, grade</code>.</li>"
-    "<li><b>SemEval-2014 Task 3</b> and the <b>STS benchmark</b>: their files as they are.</li>"
-    "<li><b>Exports</b> of Label Studio, Argilla, doccano, Prodigy and Potato: pairs with their ratings.</li>"
-    "</ul></details>"
-)
-
-
 ASSIGNED = {
-    "left": "Left item",
-    "right": "Right item",
-    "id": "Id",
-    "type": "Type",
-    "genre": "Genre",
-    "intended": "Intended grade",
-    "rater": "Rater",
-    "grade": "Grade",
+    "left": mark("Left item"),
+    "right": mark("Right item"),
+    "id": mark("Id"),
+    "type": mark("Type"),
+    "genre": mark("Genre"),
+    "intended": mark("Intended grade"),
+    "rater": mark("Rater"),
+    "grade": mark("Grade"),
 }
 """Fields that a column can be assigned to, and what they are called."""
 NO_COLUMN = "–"
@@ -115,17 +101,17 @@ class ImportHandlers:
 
     def show(self, request: gr.Request) -> tuple[gr.Dropdown, str]:
         """The types that a file without a column for them may have, and a template with a row for each."""
-        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _user):
             settings = self.projects.get(project_id).settings
-        named = [(comparison_type(name).label, name) for name in settings.types]
-        choice = gr.Dropdown(choices=[(FROM_FILE, ""), *named])  # what is chosen stays
+        named = [(type_label(name), name) for name in settings.types]
+        choice = gr.Dropdown(choices=[(_(FROM_FILE), ""), *named])  # what is chosen stays
         return choice, template_button("pairs-template.csv", template_csv(settings))
 
     def look(self, request: gr.Request, upload: str | None) -> tuple[Any, ...]:
         """What a file that was just chosen seems to be, its first rows, and which column is what."""
-        hidden = (gr.Row(visible=False), *(gr.Dropdown([(NO_COLUMN, "")], value="") for _ in ASSIGNED))
+        hidden = (gr.Row(visible=False), *(gr.Dropdown([(NO_COLUMN, "")], value="") for _field in ASSIGNED))
         try:
-            project_id, _ = require_member(request, self.accounts, Role.ADMINISTRATOR)
+            project_id, _user = require_member(request, self.accounts, Role.ADMINISTRATOR)
             if not upload:
                 return ("", *hidden)
             only = self.projects.get(project_id).settings.only_type
@@ -138,7 +124,7 @@ class ImportHandlers:
         if look.columns is None:
             return (shown, *hidden)
         labels = [
-            f"column {name}: {look.rows[0][place]}" if name.isdecimal() else name
+            _("column {name}: {value}", name=name, value=look.rows[0][place]) if name.isdecimal() else name
             for place, name in enumerate(look.names)
         ]
         choices = [(NO_COLUMN, ""), *zip(labels, look.names, strict=True)]
@@ -158,7 +144,7 @@ class ImportHandlers:
         try:
             project_id, user = require_member(request, self.accounts, Role.ADMINISTRATOR)
             path = checked_upload(upload)
-            progress(None, desc="Reading")
+            progress(None, desc=_("Reading"))
             notes = ReadingNotes()
             columns = dict(zip(ASSIGNED, (name or "" for name in assigned), strict=False))
             if not any(columns.values()):
@@ -192,38 +178,40 @@ class ImportHandlers:
 
 def build_import_section(handlers: ImportHandlers) -> tuple[Filling, Any]:
     """How the choice of a type is filled, and the event of an import."""
-    section_heading("Import", "import-heading")
-    upload = file_box("A file of pairs or ratings", "import-file")
-    gr.HTML(
-        f'<p class="small">TSV, CSV, XLSX, ODS or JSON Lines, at most {LARGEST_FILE[:-2]} MB. '
-        f"An upload is deleted once it is imported, or after {KEPT_MINUTES} minutes.</p>{FORMATS_HTML}",
-        elem_id="import-formats",
+    section_heading(_("Import"), "import-heading")
+    upload = file_box(_("A file of pairs or ratings"), "import-file")
+    limits = _(
+        "TSV, CSV, XLSX, ODS or JSON Lines, at most {size} MB. An upload is deleted once it is imported, or "
+        "after {minutes} minutes.",
+        size=LARGEST_FILE[:-2],
+        minutes=KEPT_MINUTES,
     )
+    gr.HTML(f'<p class="small">{limits}</p>{formats_html()}', elem_id="import-formats")
     template = gr.HTML("", elem_id="import-template")
     merges = gr.Checkbox(
-        label="Merge pairs with the same texts",
-        info="If not, the same texts under two ids are two pairs. Merged, they keep one grade of a rater.",
+        label=_("Merge pairs with the same texts"),
+        info=_("If not, the same texts under two ids are two pairs. Merged, they keep one grade of a rater."),
         elem_id="import-merge",
     )
     look = gr.HTML("", elem_id="import-look")
     with gr.Row(visible=False, elem_id="import-columns") as columns:
         assigned = [
             gr.Dropdown(
-                [(NO_COLUMN, "")], value="", label=label, elem_id=f"import-column-{field}", min_width=160
+                [(NO_COLUMN, "")], value="", label=_(label), elem_id=f"import-column-{field}", min_width=160
             )
             for field, label in ASSIGNED.items()
         ]
     with gr.Row(elem_classes="form-row"):
         type = gr.Dropdown(
-            [(FROM_FILE, "")],
+            [(_(FROM_FILE), "")],
             value="",
-            label="Comparison type",
+            label=_("Comparison type"),
             allow_custom_value=True,
             elem_id="import-type",
             scale=3,
         )
-        run = gr.Button("Import", variant="primary", elem_id="import-run", scale=1, min_width=120)
-    result = gr.HTML(empty_html(NOTHING_YET), elem_id="import-result")
+        run = gr.Button(_("Import"), variant="primary", elem_id="import-run", scale=1, min_width=120)
+    result = gr.HTML(empty_html(_(NOTHING_YET)), elem_id="import-result")
     _look_event(upload, run, handlers.look, [look, columns, *assigned])
     inputs = [upload, type, merges, *assigned]
     imported = import_event(run, handlers.import_file, inputs, [result, upload], "import_file")
@@ -242,19 +230,60 @@ def _look_event(upload: gr.File, run: gr.Button, handler: Callable[..., Any], sh
     looked.then(None, None, run, js=LOOK_ENDS, api_name="end_look_at_import", **quiet)
 
 
+def formats_html() -> str:
+    """What files may look like, folded."""
+    header, further = "<code>id, type, left, right</code>", "<code>genre, intended, source</code>"
+    formats = (
+        _(
+            "{formats}: best with a header of {header} and, if you wish, {further}; left is what the type "
+            "names first, such as the paragraph in {type}. Other columns can be assigned here, once the file "
+            "is chosen.",
+            formats=_bold("TSV, CSV, XLSX, ODS"),
+            header=header,
+            further=further,
+            type="<code>paragraph2sentence</code>",
+        ),
+        _(
+            "{lines}: one object per line with the same names; or {json}, one array of them.",
+            lines=_bold("JSON Lines"),
+            json=_bold("JSON"),
+        ),
+        _(
+            "Ratings that exist already: a field {ratings} with a list of grades, or rows of {rows}.",
+            ratings="<code>ratings</code>",
+            rows="<code>id, rater, grade</code>",
+        ),
+        _(
+            "{task} and {benchmark}: their files as they are.",
+            task=_bold("SemEval-2014 Task 3"),
+            benchmark=_bold("STS benchmark"),
+        ),
+        _("Exports of Label Studio, Argilla, doccano, Prodigy and Potato: pairs with their ratings."),
+    )
+    listed = "".join(f"<li>{each}</li>" for each in formats)
+    return f"<details><summary>{_('File formats')}</summary><ul>{listed}</ul></details>"
+
+
+def _bold(name: str) -> str:
+    return f"<b>{name}</b>"
+
+
 def look_html(name: str, look: FirstLook) -> str:
     """What a file seems to be, and its first rows."""
     if not look.rows:
-        return note_html(f"{name} is {look.kind}.")
+        return note_html(_("{file} is {kind}.", file=name, kind=tell(look.kind)))
     heads = "".join(f'<th scope="col" dir="auto">{escape(column)}</th>' for column in look.names)
     rows = ""
     for row in look.rows:
         cells = (f'<td dir="auto">{escape(cell)}</td>' for cell in row)
         rows += f"<tr>{''.join(cells)}</tr>"
-    asked = "" if look.columns is None else " Check which column is what, then press Import."
+    said = _("{file} looks like {kind}.", file=f"<b>{escape(name)}</b>", kind=escape(tell(look.kind)))
+    if look.columns is not None:
+        said += f" {escape(_('Check which column is what, then press Import.'))}"
+    label = escape(_("First rows of the file"))
     return (
-        f'<p class="small" role="status"><b>{escape(name)}</b> looks like {escape(look.kind)}.{asked}</p>'
-        '<div class="scrolling" tabindex="0" role="region" aria-label="First rows of the file">'
+        f'<p class="small" role="status">{said}</p>'
+        f'<div class="scrolling" tabindex="0" role="region" aria-label="{label}">'
         f'<table class="listing"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
     )
 
@@ -304,7 +333,7 @@ def refusal_html(error: PageError, files: Sequence[Path], done: str) -> str:
     """Why nothing was `done`, not to be taken for a success, and that the files of a box are still chosen."""
     there = [file for file in files if file.is_file()]
     kept = "" if not there else f" {_(STILL_CHOSEN if len(there) == 1 else ALL_STILL_CHOSEN)}"
-    refused = f"<b>{_('Nothing was imported.') if done == 'imported' else f'Nothing was {done}.'}</b>"
+    refused = f"<b>{_(NOTHING_WAS[done])}</b>"
     if isinstance(error, WrongLinesError):
         summary, *reasons = error.lines
         listed = "".join(f"<li>{escape(reason)}</li>" for reason in reasons)
@@ -325,7 +354,10 @@ def box_after(files: Sequence[Path]) -> Any:
 
 def summary_html(summary: ImportSummary) -> str:
     """What was imported, and what was there already."""
-    said = f"Imported {count_noun(summary.pairs, 'pair')} and {count_noun(summary.ratings, 'rating')}."
+    ratings = ngettext(
+        "{count} rating", "{count} ratings", summary.ratings, count=group_digits(summary.ratings)
+    )
+    said = _("Imported {pairs} and {ratings}.", pairs=pairs_text(summary.pairs), ratings=ratings)
     return import_result_html(said, summary.duplicates, has_new=bool(summary.pairs or summary.ratings))
 
 
@@ -390,16 +422,16 @@ def checked_upload(upload: str | None) -> Path:
 
 def _report_rows(progress: gr.Progress, rows: int) -> Callable[[int], None]:
     def advance(done: int) -> None:
-        progress((done, rows), desc="Importing", unit="rows")
+        progress((done, rows), desc=_("Importing"), unit=_("rows"))
 
     return advance
 
 
-ANY_TYPE = "any type"
-EXPLAINED_HTML = (
-    '<p class="small">A withdrawn pair is not given to raters and counts nowhere; its grades, decisions '
-    "and comments are kept, and restoring it brings them back. Pairs that nobody was given or graded, such "
-    "as those of a wrong import, can be removed for good. Either all named pairs are changed or none.</p>"
+ANY_TYPE = mark("any type")
+PAIR_CHANGES_SAY = mark(
+    "A withdrawn pair is not given to raters and counts nowhere; its grades, decisions and comments are "
+    "kept, and restoring it brings them back. Pairs that nobody was given or graded, such as those of a "
+    "wrong import, can be removed for good. Either all named pairs are changed or none."
 )
 
 
@@ -411,23 +443,30 @@ class PairChangeHandlers:
 
     def types(self, request: gr.Request) -> gr.Dropdown:
         """The choice among the types of the project."""
-        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _user):
             types = self.projects.get(project_id).settings.types
-        return gr.Dropdown(choices=[(ANY_TYPE, ""), *((comparison_type(name).label, name) for name in types)])
+        return gr.Dropdown(choices=[(_(ANY_TYPE), ""), *((type_label(name), name) for name in types)])
 
     def withdraw(self, request: gr.Request, ids: str | None, type: str | None, reason: str | None) -> Any:
         """Take the named pairs out of the study, and empty the fields."""
-        return self._change(request, ids, type, reason, self.pairs.withdraw, "withdrawn")
+        count = self._change(request, ids, type, reason, self.pairs.withdraw)
+        said = ngettext(
+            "{count} pair withdrawn.", "{count} pairs withdrawn.", count, count=group_digits(count)
+        )
+        return done_html(said), "", ""
 
     def restore(self, request: gr.Request, ids: str | None, type: str | None, reason: str | None) -> Any:
         """Put the named pairs back, and empty the fields."""
-        return self._change(request, ids, type, reason, self.pairs.restore, "restored")
+        count = self._change(request, ids, type, reason, self.pairs.restore)
+        said = ngettext("{count} pair restored.", "{count} pairs restored.", count, count=group_digits(count))
+        return done_html(said), "", ""
 
     def remove(self, request: gr.Request, ids: str | None, type: str | None) -> tuple[str, str]:
         """Delete the named pairs, and empty the field."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             count = self.pairs.remove(project_id, parse_ids(ids), type=type or None, by=user)
-        return done_html(f"{count_noun(count, 'pair')} removed."), ""
+        said = ngettext("{count} pair removed.", "{count} pairs removed.", count, count=group_digits(count))
+        return done_html(said), ""
 
     def _change(
         self,
@@ -436,38 +475,36 @@ class PairChangeHandlers:
         type: str | None,
         reason: str | None,
         change: Callable[..., int],
-        done: str,
-    ) -> tuple[str, str, str]:
+    ) -> int:
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
-            count = change(project_id, parse_ids(ids), type=type or None, reason=reason or "", by=user)
-        return done_html(f"{count_noun(count, 'pair')} {done}."), "", ""
+            return change(project_id, parse_ids(ids), type=type or None, reason=reason or "", by=user)
 
 
 def build_pair_changes(handlers: PairChangeHandlers) -> tuple[Filling, tuple[Any, ...]]:
     """How the choice of a type is filled, and the events that change which pairs there are or count."""
-    with gr.Accordion("Withdraw or remove pairs", open=False, elem_id="pair-changes") as part:
-        gr.HTML(EXPLAINED_HTML, elem_id="pair-changes-explained")
+    with gr.Accordion(_("Withdraw or remove pairs"), open=False, elem_id="pair-changes") as part:
+        gr.HTML(f'<p class="small">{_(PAIR_CHANGES_SAY)}</p>', elem_id="pair-changes-explained")
         kept = build_kept_form("pair-changes")
-        ids = gr.Textbox(label="Ids, one per line", lines=3, max_lines=12, elem_id="pair-ids")
+        ids = gr.Textbox(label=_("Ids, one per line"), lines=3, max_lines=12, elem_id="pair-ids")
         with gr.Row(elem_classes="form-row"):
             type = gr.Dropdown(
-                [(ANY_TYPE, "")],
+                [(_(ANY_TYPE), "")],
                 value="",
-                label="Comparison type",
-                info="Where several have the id",
+                label=_("Comparison type"),
+                info=_("Where several have the id"),
                 elem_id="pair-ids-type",
             )
             reason = gr.Textbox(
-                label="Reason (optional)",
-                info="Kept under Events",
+                label=_("Reason (optional)"),
+                info=_("Kept under Events"),
                 max_lines=1,
                 max_length=LONGEST_NOTE,
                 elem_id="pair-reason",
             )
         with gr.Row(elem_classes="form-row"):
-            withdraw = gr.Button("Withdraw", elem_id="pair-withdraw", min_width=96)
-            restore = gr.Button("Restore", elem_id="pair-restore", min_width=96)
-            remove = gr.Button("Remove", elem_id="pair-remove", min_width=96)
+            withdraw = gr.Button(_("Withdraw"), elem_id="pair-withdraw", min_width=96)
+            restore = gr.Button(_("Restore"), elem_id="pair-restore", min_width=96)
+            remove = gr.Button(_("Remove"), elem_id="pair-remove", min_width=96)
         said = answer_place("pair-changed")
     asked: list[Any] = [ids, type, reason]
     changed = (
@@ -493,10 +530,8 @@ def parse_ids(text: str | None) -> list[str]:
     return ids
 
 
-EVERY_STATE = "every state"
-CHOICES = [(EVERY_STATE, ""), *((state.value, state.value) for state in PairState)]
-NO_PAIRS = "No pairs yet. They are listed here once a file is imported or a text is accepted."
-NONE_FOUND = "No pair matches. Search for a part of an id or a text, or choose another state."
+NO_PAIRS = mark("No pairs yet. They are listed here once a file is imported or a text is accepted.")
+NONE_FOUND = mark("No pair matches. Search for a part of an id or a text, or choose another state.")
 LONGEST_SEARCH = 200
 
 
@@ -541,18 +576,27 @@ class PairListHandlers:
 
 def build_pair_list(handlers: PairListHandlers) -> tuple[Filling, Filling, tuple[Any, ...]]:
     """How the list and the form under it are filled, and the events that change which pairs there are."""
-    section_heading("All pairs", "pair-list-heading")
+    section_heading(_("All pairs"), "pair-list-heading")
     with gr.Row(elem_classes="form-row"):
         search = gr.Textbox(
-            label="Search", info="A part of an id or a text, then Enter", max_lines=1, elem_id="pair-search"
+            label=_("Search"),
+            info=_("A part of an id or a text, then Enter"),
+            max_lines=1,
+            elem_id="pair-search",
         )
-        state = gr.Dropdown(CHOICES, value="", label="State", info="How far they are", elem_id="pair-state")
+        state = gr.Dropdown(
+            [(_("every state"), ""), *((_(state.value), state.value) for state in PairState)],
+            value="",
+            label=_("State"),
+            info=_("How far they are"),
+            elem_id="pair-state",
+        )
     listed = gr.HTML("", elem_id="pair-list", js_on_load=None)
     with gr.Row(elem_classes="form-row", elem_id="pair-pages"):
         earlier = gr.Button(
-            "Previous page", interactive=False, size="sm", elem_id="pair-earlier", min_width=96
+            _("Previous page"), interactive=False, size="sm", elem_id="pair-earlier", min_width=96
         )
-        later = gr.Button("Next page", interactive=False, size="sm", elem_id="pair-later", min_width=96)
+        later = gr.Button(_("Next page"), interactive=False, size="sm", elem_id="pair-later", min_width=96)
     types, changed = build_pair_changes(handlers.changes)
     page = gr.State(0)
     asked: list[Any] = [search, state]
@@ -569,37 +613,39 @@ def build_pair_list(handlers: PairListHandlers) -> tuple[Filling, Filling, tuple
 def pairs_html(page: PairPage, project_id: int, number: int, *, is_all: bool) -> str:
     """How many there are, and the table of this page."""
     if not page.items:
-        return empty_html(NO_PAIRS if is_all else NONE_FOUND)
+        return empty_html(_(NO_PAIRS if is_all else NONE_FOUND))
     first = number * PAGE_LENGTH + 1
     last = first + len(page.items) - 1
-    said = count_noun(page.total, "pair")
+    said = [pairs_text(page.total)]
     if page.withdrawn:
-        said += f", {group_digits(page.withdrawn)} withdrawn"
+        said.append(_("{count} withdrawn", count=group_digits(page.withdrawn)))
     if page.total > len(page.items):
-        said += f", {group_digits(first)} to {group_digits(last)} below"
-    heads = ("Pair", "Left item", "Right item", "Grades", "State")
+        said.append(_("{first} to {last} below", first=group_digits(first), last=group_digits(last)))
+    heads = (_("Pair"), _("Left item"), _("Right item"), _("Grades"), _("State"))
     rows = "".join(_pair_row_html(line, page.raters_per_pair, project_id) for line in page.items)
-    return f"<p>{escape(said)}</p>{listing_html(heads, rows, label='All pairs')}"
+    return f"<p>{escape(', '.join(said))}</p>{listing_html(heads, rows, label=_('All pairs'))}"
 
 
 def _pair_row_html(line: PairLine, raters_per_pair: int, project_id: int) -> str:
     address = f"/annotate/adjudicate?project={project_id}&pair={line.id}"
-    kind = comparison_type(line.type).label + (f", {line.genre}" if line.genre else "")
+    kind = type_label(line.type) + (f", {line.genre}" if line.genre else "")
     items = item_views(line.type, line.left, line.right, line.senses)
     return (
         f'<tr><th scope="row" dir="auto"><a href="{escape(address)}">{escape(line.external_id)}</a>'
         f"<small>{escape(kind)}</small></th>"
         f"{''.join(map(cell_html, items))}"
-        f"<td>{line.grades} of {raters_per_pair}</td><td>{line.state.value}</td></tr>"
+        f"<td>{_('{done} of {all}', done=line.grades, all=raters_per_pair)}</td>"
+        f"<td>{escape(_(line.state.value))}</td></tr>"
     )
 
 
-NO_REMARKS = "No comments or skips yet."
-KINDS = {RemarkKind.PROBLEM: "Problem", RemarkKind.COMMENT: "Comment", RemarkKind.SKIP: "Skipped"}
-CAPTION = "Comments and skips"
-CHECK = ", check pair"
-WITHDRAWN = ", withdrawn"
-HEADS = ("Pair", "Kind", "Rater", "Comment or reason", "Left item", "Right item", "When")
+NO_REMARKS = mark("No comments or skips yet.")
+KINDS = {
+    RemarkKind.PROBLEM: mark("Problem"),
+    RemarkKind.COMMENT: mark("Comment"),
+    RemarkKind.SKIP: mark("Skipped"),
+}
+CAPTION = mark("Comments and skips")
 COLUMNS = tuple(
     Column(name, text=True)
     for name in (
@@ -623,9 +669,9 @@ class RemarksHandlers:
 
 
 def build_remarks_section(handlers: RemarksHandlers) -> Filling:
-    section_heading(CAPTION, "remarks-heading")
+    section_heading(_(CAPTION), "remarks-heading")
     shown = gr.HTML("", elem_id="remarks-list", js_on_load=None)
-    again = gr.Button("Refresh", elem_id="remarks-again", size="sm")
+    again = gr.Button(_("Refresh"), elem_id="remarks-again", size="sm")
     again.click(handlers.show, outputs=shown, api_name="show_remarks_again", show_progress="hidden")
     return Filling(handlers.show, shown, "show_remarks")
 
@@ -634,22 +680,28 @@ def remarks_html(page: RemarkPage, project_id: int, project: str) -> str:
     """How much was said, the table, and a button that saves it."""
     left_out = f'<p class="small">{escape(held_back_text(page.held_back))}</p>' if page.held_back else ""
     if not page.total:
-        return left_out or empty_html(NO_REMARKS)
+        return left_out or empty_html(_(NO_REMARKS))
     problems, comments, skips = (page.counts[kind] for kind in RemarkKind)
-    said = (
-        f"{count_noun(problems, 'problem')} · {count_noun(comments, 'other comment')} · "
-        f"{count_noun(skips, 'skip')}, "
-        "problems first, then the newest"
+    counts = (
+        ngettext("{count} problem", "{count} problems", problems, count=group_digits(problems)),
+        ngettext("{count} other comment", "{count} other comments", comments, count=group_digits(comments)),
+        ngettext("{count} skip", "{count} skips", skips, count=group_digits(skips)),
     )
+    said = _("{counts}, problems first, then the newest", counts=" · ".join(counts))
+    heads = (
+        *(_("Pair"), _("Kind"), _("Rater"), _("Comment or reason")),
+        *(_("Left item"), _("Right item"), _("When")),
+    )
+    button = save_button(remarks_table(page), project, called=_(CAPTION))
     rows = "".join(_remark_row_html(remark, project_id) for remark in page.items)
     return (
-        f"<p>{escape(said)}</p>{left_out}{listing_html(HEADS, rows, label=CAPTION)}"
-        f'{_rest_html(page)}<p class="actions">{save_button(remarks_table(page), project)}</p>'
+        f"<p>{escape(said)}</p>{left_out}{listing_html(heads, rows, label=_(CAPTION))}"
+        f'{_rest_html(page)}<p class="actions">{button}</p>'
     )
 
 
 def remarks_table(page: RemarkPage) -> Table:
-    """The same for a file."""
+    """The same for a file, in English."""
     rows = tuple(
         (
             remark.external_id,
@@ -672,11 +724,13 @@ def remarks_table(page: RemarkPage) -> Table:
 def _rest_html(page: RemarkPage) -> str:
     if page.total <= len(page.items):
         return ""
-    return (
-        f'<p class="small">The first {group_digits(len(page.items))} of {group_digits(page.total)} are here '
-        "and in the "
-        "CSV file; <code>python -m annotation remarks PROJECT</code> lists all.</p>"
+    said = _(
+        "The first {first} of {all} are here and in the CSV file; {command} lists all.",
+        first=group_digits(len(page.items)),
+        all=group_digits(page.total),
+        command="<code>python -m annotation remarks PROJECT</code>",
     )
+    return f'<p class="small">{said}</p>'
 
 
 def _remark_row_html(remark: Remark, project_id: int) -> str:
@@ -684,14 +738,17 @@ def _remark_row_html(remark: Remark, project_id: int) -> str:
     if not remark.is_check:  # nobody adjudicates those
         address = f"/annotate/adjudicate?project={project_id}&pair={remark.pair_id}"
         named = f'<a href="{escape(address)}">{named}</a>'
-    kind = f"{comparison_type(remark.type).label}{CHECK if remark.is_check else ''}"
-    kind += WITHDRAWN if remark.is_withdrawn else ""
+    kinds = [type_label(remark.type)]
+    if remark.is_check:
+        kinds.append(_("check pair"))
+    if remark.is_withdrawn:
+        kinds.append(_("withdrawn"))
     items = item_views(remark.type, remark.left, remark.right, remark.senses)
-    reason = _reason(remark)
+    reason = _(_reason(remark)) if remark.reason else ""
     said = "".join(f'<div dir="auto">{escape(part)}</div>' for part in (reason, remark.text) if part)
     return (
-        f'<tr><th scope="row" dir="auto">{named}<small>{escape(kind)}</small></th>'
-        f'<td>{KINDS[remark.kind]}</td><td dir="auto">{escape(remark.rater)}</td>'
+        f'<tr><th scope="row" dir="auto">{named}<small>{escape(", ".join(kinds))}</small></th>'
+        f'<td>{escape(_(KINDS[remark.kind]))}</td><td dir="auto">{escape(remark.rater)}</td>'
         f'<td class="remark">{said or "–"}</td>'
         f"{''.join(map(cell_html, items))}<td>{time_html(remark.at)}</td></tr>"
     )

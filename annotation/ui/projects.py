@@ -11,7 +11,7 @@ import gradio as gr
 
 from annotation.assignment import Progress
 from annotation.changes import print_settings
-from annotation.comparison import COMPARISON_TYPES, comparison_type
+from annotation.comparison import COMPARISON_TYPES
 from annotation.consent import describe_renewal
 from annotation.errors import AnnotationError, ExportError, SettingsError, WrongSettings
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
@@ -44,7 +44,7 @@ from annotation.ui.accounts import (
     events_html,
 )
 from annotation.ui.crowds import CrowdHandlers, build_crowd_section
-from annotation.ui.figures import listing_html
+from annotation.ui.figures import listing_html, type_label
 from annotation.ui.pairs import (
     ImportHandlers,
     PairListHandlers,
@@ -75,7 +75,9 @@ from annotation.ui.widgets import (
 from annotation.ui.wording import (
     all_withdrawn_text,
     graded_text,
+    grades_text,
     own_scale_html,
+    pairs_text,
     progress_html,
     regroup_numbers,
     roles_text,
@@ -83,7 +85,7 @@ from annotation.ui.wording import (
 )
 from annotation.web.downloads import gold_address, read_options
 from kpdemo.translation import ENGLISH, LANGUAGES, language_of, use_language
-from kpdemo.ui.html import count_noun, escape, group_digits, markdown_html
+from kpdemo.ui.html import escape, group_digits, markdown_html
 from kpdemo.ui.widgets import (
     GO_ON,
     QUIETLY,
@@ -236,14 +238,7 @@ def project_html(line: ProjectLine, user: User, progress: Progress | None) -> st
     if _page_of_the_text(line):
         facts.append(_(CHANGED_TEXT))
     if leads and line.pairs:
-        text = ngettext(
-            "{done} of {count} pair done",
-            "{done} of {count} pairs done",
-            line.pairs,
-            done=group_digits(line.finished),
-            count=group_digits(line.pairs),
-        )
-        facts.append(progress_html(line.finished, line.pairs, text))
+        facts.append(progress_html(line.finished, line.pairs, pairs_done_text(line.finished, line.pairs)))
         if line.to_adjudicate:
             facts.append(escape(_("{number} to adjudicate", number=group_digits(line.to_adjudicate))))
     unwritten = line.unwritten if leads or line.roles & {Role.WRITER, Role.EDITOR} else 0
@@ -720,19 +715,36 @@ def _some_type(chosen: tuple[str, ...]) -> tuple[str, ...]:
     )
 
 
-NO_PAIRS = "No pairs yet. Import a file of pairs, then invite raters."
+NO_PAIRS = mark("No pairs yet. Import a file of pairs, then invite raters.")
+
+
+def pairs_done_text(done: int, pairs: int) -> str:
+    """3 of 7 pairs done."""
+    return ngettext(
+        "{done} of {count} pair done",
+        "{done} of {count} pairs done",
+        pairs,
+        done=group_digits(done),
+        count=group_digits(pairs),
+    )
 
 
 def counts_html(counts: ProjectCounts) -> str:
     """How far the project is, for each type and genre."""
     if not counts.pairs:
-        return empty_html(all_withdrawn_text(counts.withdrawn) if counts.withdrawn else NO_PAIRS)
-    done = f"{group_digits(counts.finished)} of {count_noun(counts.pairs, 'pair')} done"
-    said = f"{count_noun(counts.ratings, 'grade')} · {group_digits(counts.flagged)} flagged"
-    said += f", {group_digits(counts.to_adjudicate)} to adjudicate" if counts.flagged else ""
-    said += f" · {count_noun(counts.withdrawn, 'pair')} withdrawn" if counts.withdrawn else ""
+        return empty_html(all_withdrawn_text(counts.withdrawn) if counts.withdrawn else _(NO_PAIRS))
+    done = pairs_done_text(counts.finished, counts.pairs)
+    flagged, waiting = group_digits(counts.flagged), group_digits(counts.to_adjudicate)
+    said = [grades_text(counts.ratings)]
+    said.append(
+        _("{flagged} flagged, {waiting} to adjudicate", flagged=flagged, waiting=waiting)
+        if counts.flagged
+        else _("{flagged} flagged", flagged=flagged)
+    )
+    if counts.withdrawn:
+        said.append(_("{pairs} withdrawn", pairs=pairs_text(counts.withdrawn)))
     rows = "".join(
-        f'<tr><th scope="row" dir="auto">{escape(comparison_type(group.type).label)}</th>'
+        f'<tr><th scope="row" dir="auto">{escape(type_label(group.type))}</th>'
         f'<td dir="auto">{escape(group.genre or "–")}</td>'
         + "".join(
             f'<td class="number">{group_digits(figure)}</td>'
@@ -741,10 +753,10 @@ def counts_html(counts: ProjectCounts) -> str:
         + "</tr>"
         for group in counts.groups
     )
-    heads = ("Type", "Genre", "Pairs", "Done", "Grades", "Flagged")
+    heads = (_("Type"), _("Genre"), _("Pairs"), _("Done"), _("Grades"), _("Flagged"))
     return (
-        f"<p>{progress_html(counts.finished, counts.pairs, done)}</p><p>{escape(said)}</p>"
-        f"{listing_html(heads, rows, numbers=range(2, len(heads)), label='Pairs by type')}"
+        f"<p>{progress_html(counts.finished, counts.pairs, done)}</p><p>{escape(' · '.join(said))}</p>"
+        f"{listing_html(heads, rows, numbers=range(2, len(heads)), label=_('Pairs by type'))}"
     )
 
 
@@ -759,72 +771,114 @@ def stuck_html(stuck: StuckPairs, project_id: int) -> str:
 def _short_html(stuck: StuckPairs, project_id: int) -> str:
     if not stuck.short_text:
         return ""
-    there = f"/annotate/project?project={project_id}"
-    links = escape(f" {regroup_numbers(stuck.links_text)}") if stuck.open_links and not stuck.total else ""
-    either = "" if stuck.paused else "or "
-    return (
-        f'<p class="note" role="status" id="project-short">{escape(regroup_numbers(stuck.short_text))}: '
-        f'<a href="{there}&amp;tab=settings">raise the limit</a>, '
-        f'{either}<a href="{there}&amp;tab=members">invite another rater</a>{stuck.paused_text}.{links}</p>'
+    deeds = {
+        "short": escape(regroup_numbers(stuck.short_text)),
+        "raise_limit": _tab_link(project_id, "settings", _("raise the limit")),
+        "invite": _tab_link(project_id, "members", _("invite another rater")),
+    }
+    said = (
+        _("{short}: {raise_limit}, {invite}, or resume one who is paused.", **deeds)
+        if stuck.paused
+        else _("{short}: {raise_limit}, or {invite}.", **deeds)
     )
+    links = escape(f" {regroup_numbers(stuck.links_text)}") if stuck.open_links and not stuck.total else ""
+    return f'<p class="note" role="status" id="project-short">{said}{links}</p>'
+
+
+def _tab_link(project_id: int, tab: str, text: str) -> str:
+    return f'<a href="/annotate/project?project={project_id}&amp;tab={tab}">{escape(text)}</a>'
 
 
 def _stuck_html(stuck: StuckPairs, project_id: int) -> str:
     if not stuck.total:
         return ""
-    links = escape(f" {regroup_numbers(stuck.links_text)}") if stuck.open_links else ""
-    there = f"/annotate/project?project={project_id}"
+    links = [escape(regroup_numbers(stuck.links_text))] if stuck.open_links else []
+    count = group_digits(stuck.total)
     if not stuck.raters:
-        lack = "lacks" if stuck.total == 1 else "lack"
-        said = f"{count_noun(stuck.total, 'pair')} {lack} grades, and no rater can be given pairs."
-        invite = f'<a href="{there}&amp;tab=members">Invite raters, or grade them yourself</a>'
-        return f'<p class="note" role="status" id="project-stuck">{escape(said)} {invite}.{links}</p>'
-    verbs = ("lacks", "it") if stuck.total == 1 else ("lack", "them")
-    said = f"{count_noun(stuck.total, 'pair')} {verbs[0]} grades, and too few raters are left for {verbs[1]}"
-    raised = f': <a href="{there}&amp;tab=settings">raise the limit</a>'
-    limit = f"{escape(regroup_numbers(stuck.limit_text))}{raised}. Or " if stuck.by_limit else ""
-    invite = "invite another rater" if stuck.by_limit else "Invite another rater"
-    lower = f' Or <a href="{there}&amp;tab=settings">lower the number of raters per pair</a>.'
-    broken = escape(f" {regroup_numbers(stuck.broken_text)} under All pairs.") if stuck.broken else ""
+        said = ngettext(
+            "{count} pair lacks grades, and no rater can be given pairs. {invite}.",
+            "{count} pairs lack grades, and no rater can be given pairs. {invite}.",
+            stuck.total,
+            count=count,
+            invite=_tab_link(project_id, "members", _("Invite raters, or grade them yourself")),
+        )
+        return f'<p class="note" role="status" id="project-stuck">{" ".join([said, *links])}</p>'
+    lack = ngettext(
+        "{count} pair lacks grades, and too few raters are left for it.",
+        "{count} pairs lack grades, and too few raters are left for them.",
+        stuck.total,
+        count=count,
+    )
+    said = " ".join([escape(lack), *_remedies(stuck, project_id), *links])
     items = "".join(f'<li dir="auto">{escape(stuck_text(pair))}</li>' for pair in stuck.items[:MOST_SHOWN])
     rest = stuck.total - min(stuck.total, MOST_SHOWN)
-    more = f'<p class="small">And {group_digits(rest)} more.</p>' if rest else ""
+    more = f'<p class="small">{_("And {count} more.", count=group_digits(rest))}</p>' if rest else ""
     return (
-        f'<div class="note" role="status" id="project-stuck"><p>{escape(said)}. '
-        f'{limit}<a href="{there}&amp;tab=members">{invite}</a>{stuck.paused_text}.'
-        f"{lower if stuck.fewer_would_do else ''}{broken}{links}</p>"
-        f"<details><summary>Which pairs</summary><ul>{items}</ul>{more}</details></div>"
+        f'<div class="note" role="status" id="project-stuck"><p>{said}</p>'
+        f"<details><summary>{_('Which pairs')}</summary><ul>{items}</ul>{more}</details></div>"
     )
+
+
+def _remedies(stuck: StuckPairs, project_id: int) -> list[str]:
+    """What can be done about pairs that too few raters are left for, as sentences in HTML."""
+    told = []
+    if stuck.by_limit:
+        limit = escape(regroup_numbers(stuck.limit_text))
+        told.append(f"{limit}: {_tab_link(project_id, 'settings', _('raise the limit'))}.")
+        invite = _tab_link(project_id, "members", _("invite another rater"))
+        told.append(
+            _("Or {deed}, or resume one who is paused.", deed=invite)
+            if stuck.paused
+            else _("Or {deed}.", deed=invite)
+        )
+    else:
+        invite = _tab_link(project_id, "members", _("Invite another rater"))
+        told.append(_("{deed}, or resume one who is paused.", deed=invite) if stuck.paused else f"{invite}.")
+    if stuck.fewer_would_do:
+        lower = _tab_link(project_id, "settings", _("lower the number of raters per pair"))
+        told.append(_("Or {deed}.", deed=lower))
+    if stuck.broken:
+        broken = regroup_numbers(stuck.broken_text)
+        text = _("{broken}: a pair that cannot be graded can be withdrawn under All pairs.", broken=broken)
+        told.append(escape(text))
+    return told
 
 
 def stuck_text(pair: StuckPair) -> str:
     """p-17, Sentence to phrase: 1 grade, 1 more needed, 0 raters left, 2 skips, 1 as broken"""
-    broken = f", {pair.broken} as broken" if pair.broken else ""
-    return (
-        f"{pair.external_id}, {comparison_type(pair.type).label}: {count_noun(pair.grades, 'grade')}, "
-        f"{pair.missing} more needed, {count_noun(pair.raters_left, 'rater')} left, "
-        f"{count_noun(pair.skips, 'skip')}{broken}"
+    skips = ngettext("{count} skip", "{count} skips", pair.skips, count=group_digits(pair.skips))
+    raters = ngettext(
+        "{count} rater left", "{count} raters left", pair.raters_left, count=group_digits(pair.raters_left)
     )
+    told = [
+        grades_text(pair.grades),
+        _("{count} more needed", count=group_digits(pair.missing)),
+        raters,
+        skips,
+    ]
+    if pair.broken:
+        told.append(_("{count} as broken", count=group_digits(pair.broken)))
+    return f"{pair.external_id}, {type_label(pair.type)}: {', '.join(told)}"
 
 
 FORMATS = [
     ("JSON Lines", Format.JSONL.value),
     ("CSV", Format.CSV.value),
-    ("CSV for spreadsheet programs: no text runs as a formula", Format.SPREADSHEET.value),
+    (mark("CSV for spreadsheet programs: no text runs as a formula"), Format.SPREADSHEET.value),
     ("Parquet", Format.PARQUET.value),
-    ("SemEval-2014 Task 3: input and gold files", Format.SEMEVAL.value),
+    (mark("SemEval-2014 Task 3: input and gold files"), Format.SEMEVAL.value),
 ]
 UNFINISHED = [
-    ("Export only when there are none", Unfinished.REFUSE.value),
-    ("Leave them out", Unfinished.LEAVE_OUT.value),
-    ("List them in a separate file", Unfinished.LIST.value),
+    (mark("Export only when there are none"), Unfinished.REFUSE.value),
+    (mark("Leave them out"), Unfinished.LEAVE_OUT.value),
+    (mark("List them in a separate file"), Unfinished.LIST.value),
 ]
 RATERS = [
-    ("Without individual grades", RaterColumns.NONE.value),
-    ("With grades of “rater 1” and so on", RaterColumns.ANONYMOUS.value),
-    ("With grades and account names", RaterColumns.NAMED.value),
+    (mark("Without individual grades"), RaterColumns.NONE.value),
+    (mark("With grades of “rater 1” and so on"), RaterColumns.ANONYMOUS.value),
+    (mark("With grades and account names"), RaterColumns.NAMED.value),
 ]
-NOTHING_TO_EXPORT = "No pairs yet. Import a file of pairs; the gold set grows with their grades."
+NOTHING_TO_EXPORT = mark("No pairs yet. Import a file of pairs; the gold set grows with their grades.")
 
 
 @dataclass(frozen=True)
@@ -847,7 +901,7 @@ class ExportHandlers:
             earlier = exports_html(self.gold.exports(project_id))
             counts = self.gold.counts(project_id)
             if not counts.pairs:
-                said = all_withdrawn_text(counts.withdrawn) if counts.withdrawn else NOTHING_TO_EXPORT
+                said = all_withdrawn_text(counts.withdrawn) if counts.withdrawn else _(NOTHING_TO_EXPORT)
                 return empty_html(said), earlier
             try:
                 self.gold.check(project_id, options)
@@ -862,24 +916,34 @@ def build_export_section(handlers: ExportHandlers) -> Filling:
     default = ExportOptions()
     with gr.Row(elem_classes="columns"):
         with gr.Column(scale=5, min_width=320):
-            section_heading("Export the gold set", "export-heading")
-            format = gr.Radio(FORMATS, value=default.format.value, label="Format", elem_id="export-format")
+            section_heading(_("Export the gold set"), "export-heading")
+            format = gr.Radio(
+                translate_choices(FORMATS),
+                value=default.format.value,
+                label=_("Format"),
+                elem_id="export-format",
+            )
             unfinished = gr.Radio(
-                UNFINISHED,
+                translate_choices(UNFINISHED),
                 value=default.unfinished.value,
-                label="Pairs without a gold grade",
+                label=_("Pairs without a gold grade"),
                 elem_id="export-unfinished",
             )
-            raters = gr.Radio(RATERS, value=default.raters.value, label="Raters", elem_id="export-raters")
+            raters = gr.Radio(
+                translate_choices(RATERS),
+                value=default.raters.value,
+                label=_("Raters"),
+                elem_id="export-raters",
+            )
             comments = gr.Checkbox(
-                default.comments, label="Include raters' comments", elem_id="export-comments"
+                default.comments, label=_("Include raters' comments"), elem_id="export-comments"
             )
         with gr.Column(scale=6, min_width=320):
-            section_heading("What is written", "export-result-heading")
+            section_heading(_("What is written"), "export-result-heading")
             result = gr.HTML("", elem_id="export-result", js_on_load=None)
-            section_heading("Earlier exports", "export-earlier-heading")
+            section_heading(_("Earlier exports"), "export-earlier-heading")
             earlier = gr.HTML("", elem_id="export-earlier", js_on_load=None)
-            again = gr.Button("Refresh", elem_id="export-again", size="sm")
+            again = gr.Button(_("Refresh"), elem_id="export-again", size="sm")
     fields: list[Any] = [format, unfinished, raters, comments]
     filling = Filling(handlers.show, [result, earlier], "show_export", fields)
     for number, field in enumerate(fields, 1):
@@ -888,77 +952,103 @@ def build_export_section(handlers: ExportHandlers) -> Filling:
     return filling
 
 
+def translate_choices(choices: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(_(said), value) for said, value in choices]
+
+
 def export_counts_html(counts: GoldCounts) -> str:
     """How many pairs have a gold grade, and what the others lack."""
     rows: tuple[tuple[str, int, str], ...] = (
         (
-            "With a gold grade",
+            _("With a gold grade"),
             counts.with_gold,
-            "adjudicated, or the average of grades that are close enough",
+            _("adjudicated, or the average of grades that are close enough"),
         ),
-        ("Too few grades", counts.too_few_ratings, "fewer than the project asks for"),
-        ("Not adjudicated", counts.not_adjudicated, "flagged, without a decision"),
+        (_("Too few grades"), counts.too_few_ratings, _("fewer than the project asks for")),
+        (_("Not adjudicated"), counts.not_adjudicated, _("flagged, without a decision")),
     )
     if counts.reopened:
-        meaning = "of those with a gold grade: graded after the decision, which counts until changed"
-        rows = (*rows, ("Open again", counts.reopened, meaning))
+        meaning = _("of those with a gold grade: graded after the decision, which counts until changed")
+        rows = (*rows, (_("Open again"), counts.reopened, meaning))
     if counts.problems:
-        meaning = "of those with a gold grade: see Comments and skips; withdraw those that should not count"
-        rows = (*rows, ("Marked as a problem", counts.problems, meaning))
+        meaning = _(
+            "of those with a gold grade: see Comments and skips; withdraw those that should not count"
+        )
+        rows = (*rows, (_("Marked as a problem"), counts.problems, meaning))
     body = "".join(
-        f'<tr><th scope="row">{name}</th><td '
-        f'class="number">{group_digits(number)}</td><td>{meaning}</td></tr>'
+        f'<tr><th scope="row">{escape(name)}</th><td '
+        f'class="number">{group_digits(number)}</td><td>{escape(meaning)}</td></tr>'
         for name, number, meaning in rows
     )
-    return listing_html((), body, caption=count_noun(counts.pairs, "pair"), label="Pairs of the gold set")
+    return listing_html((), body, caption=pairs_text(counts.pairs), label=_("Pairs of the gold set"))
 
 
 def link_html(project_id: int, options: ExportOptions, counts: GoldCounts) -> str:
     """The link that downloads the gold set, and what is in it."""
-    missing = counts.pairs - counts.with_gold
-    rest = ""
-    if missing:
-        listed = options.unfinished is Unfinished.LIST
-        rest = f", {count_noun(missing, 'other')} {'in a separate file' if listed else 'left out'}"
-    without = (
-        " This layout holds no genres, no raters' grades and no comments."
-        if options.format is Format.SEMEVAL
-        else ""
-    )
+    said = [
+        _(
+            "A ZIP archive: {pairs}, a manifest with the protocol, counts, α and the SHA-256 of each file, "
+            "and README.md, a dataset card for publishing it.",
+            pairs=_exported_text(options, counts),
+        )
+    ]
+    if options.format is Format.SEMEVAL:
+        said.append(_("This layout holds no genres, no raters' grades and no comments."))
     address = escape(gold_address(project_id, options))
     return (
-        f'<p><a id="export-download" href="{address}" download>Export gold</a></p>'
+        f'<p><a id="export-download" href="{address}" download>{_("Export gold")}</a></p>'
         '<p id="export-told" class="small" role="status"></p>'
-        f'<p class="small">A ZIP archive: {count_noun(counts.with_gold, "pair")} with a gold grade{rest}, a '
-        "manifest with the protocol, counts, α and the SHA-256 of each file, and README.md, a dataset card "
-        f"for publishing it.{without}</p>"
+        f'<p class="small">{escape(" ".join(said))}</p>'
     )
+
+
+def _exported_text(options: ExportOptions, counts: GoldCounts) -> str:
+    """Which pairs are in the archive."""
+    gold = ngettext(
+        "{count} pair with a gold grade",
+        "{count} pairs with a gold grade",
+        counts.with_gold,
+        count=group_digits(counts.with_gold),
+    )
+    missing = counts.pairs - counts.with_gold
+    if not missing:
+        return gold
+    told = {"gold": gold, "count": group_digits(missing)}
+    if options.unfinished is Unfinished.LIST:
+        return ngettext(
+            "{gold}, {count} other in a separate file",
+            "{gold}, {count} others in a separate file",
+            missing,
+            **told,
+        )
+    return ngettext("{gold}, {count} other left out", "{gold}, {count} others left out", missing, **told)
 
 
 def closed_html(reason: str) -> str:
     """The button while these options cannot be exported, and why."""
     return (
-        '<p><button type="button" id="export-closed" disabled aria-describedby="export-reason">Export gold'
-        f'</button></p><div id="export-reason">{note_html(regroup_numbers(reason))}</div>'
+        '<p><button type="button" id="export-closed" disabled aria-describedby="export-reason">'
+        f'{_("Export gold")}</button></p><div id="export-reason">{note_html(regroup_numbers(reason))}</div>'
     )
 
 
 def exports_html(records: list[ExportRecord]) -> str:
     """The exports before, the last first."""
     if not records:
-        return empty_html("Nothing has been exported yet.")
+        return empty_html(_("Nothing has been exported yet."))
     body = "".join(
         f"<tr><td>{time_html(record.at)}</td><td>{record.options.format}</td>"
         f'<td class="number">{group_digits(record.pairs)}</td>'
-        f"<td><bdi>{escape(record.by or 'command line')}</bdi></td>"
+        f"<td><bdi>{escape(record.by or _('command line'))}</bdi></td>"
         f'<td><code title="{record.manifest_sha256}">{record.manifest_sha256[:12]}</code></td></tr>'
         for record in records
     )
-    return listing_html(("When", "Format", "Pairs", "By", "Manifest"), body, numbers=(2,), label="Exports")
+    heads = (_("When"), _("Format"), _("Pairs"), _("By"), _("Manifest"))
+    return listing_html(heads, body, numbers=(2,), label=_("Exports"))
 
 
 TABS = ("pairs", "members", "quality", "settings", "gold", "events")
-SAVED = "Saved. Raters see the changes when they open their page again."
+SAVED = mark("Saved. Raters see the changes when they open their page again.")
 
 
 @dataclass(frozen=True)
@@ -1004,16 +1094,16 @@ class ProjectHandlers:
             counts = self.projects.counts(project_id, viewer=user.id)
             kept = self.projects.update(project_id, mine, seen=seen, by=user).settings
             anew = self.consents.count_to_renew(project_id) if kept.consent != before.consent else 0
-            follows = [describe_renewal(anew)]
+            follows = [regroup_numbers(describe_renewal(anew))]
             counts_now = self.projects.counts(project_id, viewer=user.id)
             if kept.threshold != before.threshold:
                 follows.append(regroup_numbers(flagged_text(counts, counts_now)))
             if kept.scale_words != before.scale_words:
-                follows.append(earlier_words_text(counts_now.ratings))
+                follows.append(regroup_numbers(earlier_words_text(counts_now.ratings)))
         shown = settings_values(kept)
         is_mine = shown == settings_values(mine)
-        fields = [gr.skip() for _ in shown] if is_mine else shown  # somebody may be typing
-        said = saved_html(SAVED, is_alone=is_mine)
+        fields = [gr.skip() for _value in shown] if is_mine else shown  # somebody may be typing
+        said = saved_html(_(SAVED), is_alone=is_mine)
         said += "".join(note_html(text, role="status") for text in follows if text)
         return said, print_settings(kept), *fields
 
@@ -1037,22 +1127,22 @@ def build_project_page(
     header: Filling,
     page: gr.Blocks,
 ) -> None:
-    closed = gr.HTML(empty_html("Opening the project."), elem_id="project-closed")
+    closed = gr.HTML(empty_html(_("Opening the project.")), elem_id="project-closed")
     with gr.Tabs(visible=False, elem_id="project-tabs", overflow_behavior="wrap") as tabs:
-        with gr.Tab("Pairs", id="pairs"):
+        with gr.Tab(_("Pairs"), id="pairs"):
             pairs_tab = _build_pairs_tab(imports, pairs, remarks)
-        with gr.Tab("Members", id="members") as members_tab:
+        with gr.Tab(_("Members"), id="members") as members_tab:
             filling_members, members_changed, links = build_members_section(members)
             crowd = build_crowd_section(crowds, links)
             filling_graded, grades_changed = build_exclusion_section(set_aside)
-        with gr.Tab("Quality", id="quality") as quality_tab:
+        with gr.Tab(_("Quality"), id="quality") as quality_tab:
             quality_settings, filling_quality, quality_changed = build_quality_section(quality)
-        with gr.Tab("Settings", id="settings"):
+        with gr.Tab(_("Settings"), id="settings"):
             settings = _build_settings_tab(handlers)
-        with gr.Tab("Gold", id="gold") as gold_tab:
+        with gr.Tab(_("Gold"), id="gold") as gold_tab:
             filling_gold = build_export_section(exports)
-        with gr.Tab("Events", id="events") as events_tab:
-            section_heading("What was done", "project-events-heading")
+        with gr.Tab(_("Events"), id="events") as events_tab:
+            section_heading(_("What was done"), "project-events-heading")
             events = gr.HTML("", elem_id="project-events", js_on_load=None)
     opened = page.load(
         handlers.open,
@@ -1105,7 +1195,7 @@ class _PairsTab:
 def _build_pairs_tab(imports: ImportHandlers, pairs: PairListHandlers, remarks: RemarksHandlers) -> _PairsTab:
     with gr.Row(elem_classes="columns"):
         with gr.Column(scale=6, min_width=320):
-            section_heading("Pairs", "project-pairs-heading")
+            section_heading(_("Pairs"), "project-pairs-heading")
             counts = gr.HTML("", elem_id="project-counts", js_on_load=None)
         with gr.Column(scale=5, min_width=320):
             types, imported = build_import_section(imports)
@@ -1128,7 +1218,7 @@ def _build_settings_tab(handlers: ProjectHandlers) -> _SettingsTab:
     fields = settings_fields("project")
     seen = unseen_box("project-seen")
     saved = answer_place("project-saved")
-    save = gr.Button("Save settings", variant="primary", elem_id="project-save")
+    save = gr.Button(_("Save settings"), variant="primary", elem_id="project-save")
     _build_deletion(handlers)
     shown = [seen, *fields.components]
     saving = answer_event(
@@ -1145,18 +1235,18 @@ def _show_counts(handlers: ProjectHandlers, places: list[Any], after: Sequence[A
 
 
 def _build_deletion(handlers: ProjectHandlers) -> None:
-    with gr.Accordion("Delete the project", open=False, elem_id="project-deletion"):
-        gr.HTML(
-            "<p>This deletes its pairs, grades and decisions for good. Export the gold set first. "
-            "To confirm, type the name of the project.</p>",
-            elem_id="project-deletion-warning",
+    with gr.Accordion(_("Delete the project"), open=False, elem_id="project-deletion"):
+        warning = _(
+            "This deletes its pairs, grades and decisions for good. Export the gold set first. To confirm, "
+            "type the name of the project."
         )
+        gr.HTML(f"<p>{warning}</p>", elem_id="project-deletion-warning")
         with gr.Row(elem_classes="form-row"):
             typed = gr.Textbox(
-                label="Name of the project", max_lines=1, elem_id="project-deletion-name", scale=3
+                label=_("Name of the project"), max_lines=1, elem_id="project-deletion-name", scale=3
             )
             delete = gr.Button(
-                "Delete for good", variant="stop", elem_id="project-delete", scale=1, min_width=120
+                _("Delete for good"), variant="stop", elem_id="project-delete", scale=1, min_width=120
             )
         refused = gr.HTML("", elem_id="project-deletion-refused", js_on_load=None)
     gone = unseen_box("project-gone")

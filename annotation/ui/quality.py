@@ -17,7 +17,16 @@ from annotation.sense_pairs import Dictionary, add_senses_to_known
 from annotation.services.accounts import AccountService
 from annotation.services.known_pairs import KnownLine, KnownPairService, KnownSummary
 from annotation.services.projects import ProjectService
-from annotation.services.quality import FORMER, QualityOverview, QualityService, Standing, Work, WorkService
+from annotation.services.quality import (
+    FORMER,
+    KnownKind,
+    QualityOverview,
+    QualityService,
+    Standing,
+    Work,
+    WorkService,
+)
+from annotation.translation import _, mark, ngettext
 from annotation.types import KnownPairInput, ProjectSettings, Role
 from annotation.ui.figures import Column, Table, listing_html, savable_html
 from annotation.ui.pairs import checked_upload, import_event, import_result_html, refusal
@@ -41,7 +50,7 @@ from annotation.ui.widgets import (
 )
 from annotation.ui.wording import time_html
 from annotation.wording import beginning, share_text
-from kpdemo.ui.html import count_noun, escape, group_digits
+from kpdemo.ui.html import escape, group_digits
 from kpdemo.ui.widgets import (
     QUIETLY,
     done_html,
@@ -53,9 +62,9 @@ from kpdemo.ui.widgets import (
 )
 
 LABEL = 60
-NO_RATERS = "No raters yet. Add one in the tab Members."
-NO_KNOWN = "No pairs with a known grade yet. Import training or check pairs above."
-WORK_SAYS = (
+NO_RATERS = mark("No raters yet. Add one in the tab Members.")
+NO_KNOWN = mark("No pairs with a known grade yet. Import training or check pairs above.")
+WORK_SAYS = mark(
     "Grades of check pairs are included, and so are those that no longer count because they were set aside "
     "or their pair was withdrawn. Hours are how long the graded pairs were on the rater's screen, in a "
     "visible window; imported grades have no time."
@@ -65,24 +74,38 @@ WORK_SAYS = (
 def training_html(overview: QualityOverview) -> str:
     """How many training pairs there are, and what that means."""
     if not overview.training_pairs:
-        return empty_html("No training pairs: raters start working at once.")
-    return f"<p>{escape(count_noun(overview.training_pairs, 'training pair'))} in use.</p>"
+        return empty_html(_("No training pairs: raters start working at once."))
+    said = ngettext(
+        "{count} training pair in use.",
+        "{count} training pairs in use.",
+        overview.training_pairs,
+        count=group_digits(overview.training_pairs),
+    )
+    return f"<p>{escape(said)}</p>"
 
 
 def checks_html(overview: QualityOverview) -> str:
     """How many check pairs there are, and whether they are given out."""
     if not overview.check_pairs:
-        return empty_html("No check pairs yet.")
+        return empty_html(_("No check pairs yet."))
     every = overview.settings.check_every
     rate = (
-        f"One pair in {every} is one of them." if every else "None are shown yet: choose how often, and save."
+        _("One pair in {every} is one of them.", every=every)
+        if every
+        else _("None are shown yet: choose how often, and save.")
     )
-    return f"<p>{escape(count_noun(overview.check_pairs, 'check pair'))}. {escape(rate)}</p>"
+    said = ngettext(
+        "{count} check pair.",
+        "{count} check pairs.",
+        overview.check_pairs,
+        count=group_digits(overview.check_pairs),
+    )
+    return f"<p>{escape(f'{said} {rate}')}</p>"
 
 
 def known_label(line: KnownLine) -> str:
     """A line of the list of pairs: which it is, and how its smaller item begins."""
-    return f"{line.kind} {line.external_id}: {beginning(line.right, LABEL)}"
+    return f"{_(line.kind.value)} {line.external_id}: {beginning(line.right, LABEL)}"
 
 
 def known_html(line: KnownLine) -> str:
@@ -90,12 +113,19 @@ def known_html(line: KnownLine) -> str:
     sides = "".join(
         f'<div class="rate-text" dir="auto">{escape(text)}</div>' for text in (line.left, line.right)
     )
-    return f'<div class="rate-items known-pair" role="group" aria-label="The pair">{sides}</div>'
+    return f'<div class="rate-items known-pair" role="group" aria-label="{_("The pair")}">{sides}</div>'
 
 
-def known_summary_html(summary: KnownSummary, noun: str) -> str:
+def known_summary_html(summary: KnownSummary, kind: KnownKind) -> str:
     """What was imported, and what was there already."""
-    said = f"Imported {count_noun(summary.pairs, noun)}."
+    count = {"count": group_digits(summary.pairs)}
+    said = (
+        ngettext(
+            "Imported {count} training pair.", "Imported {count} training pairs.", summary.pairs, **count
+        )
+        if kind is KnownKind.TRAINING
+        else ngettext("Imported {count} check pair.", "Imported {count} check pairs.", summary.pairs, **count)
+    )
     imported = import_result_html(said, summary.duplicates, has_new=summary.pairs > 0)
     return imported + "".join(map(note_html, summary.notes))
 
@@ -103,17 +133,21 @@ def known_summary_html(summary: KnownSummary, noun: str) -> str:
 def standings_html(overview: QualityOverview) -> str:
     """A row for each rater."""
     if not overview.standings:
-        return empty_html(NO_RATERS)
+        return empty_html(_(NO_RATERS))
     rows = "".join(_standing_html(standing, overview) for standing in overview.standings)
-    heads = ("Rater", "Work", "Training", "Attempts", "Check pairs", "Accepted")
-    return listing_html(heads, rows, numbers=(4, 5), label="Raters")
+    heads = (_("Rater"), _("Work"), _("Training"), _("Attempts"), _("Check pairs"), _("Accepted"))
+    return listing_html(heads, rows, numbers=(4, 5), label=_("Raters"))
 
 
 def _standing_html(standing: Standing, overview: QualityOverview) -> str:
     share = share_text(standing.accepted_checks / standing.checks) if standing.checks else "–"
-    attempts = ", ".join(f"{each.accepted} of {each.pairs}" for each in standing.attempts)
+    attempts = ", ".join(
+        _("{done} of {all}", done=each.accepted, all=each.pairs) for each in standing.attempts
+    )
     paused = None if standing.is_former else standing.paused_at
-    work = standing.work if paused is None else f"{standing.work} since {time_html(paused)}"
+    work = escape(_(standing.work))
+    if paused is not None:
+        work = _("{work} since {time}", work=work, time=time_html(paused))
     return (
         f'<tr><th scope="row" dir="auto">{escape(standing.user.name)}</th><td>{work}</td>'
         f"<td>{_training_state(standing, overview)}</td><td>{escape(attempts or '–')}</td>"
@@ -123,10 +157,10 @@ def _standing_html(standing: Standing, overview: QualityOverview) -> str:
 
 def _training_state(standing: Standing, overview: QualityOverview) -> str:
     if standing.passed_at is not None:
-        return f"passed {time_html(standing.passed_at)}"
+        return _("passed {time}", time=time_html(standing.passed_at))
     if standing.excused_at is not None:
-        return "excused"
-    return "not passed yet" if overview.training_pairs and not standing.is_former else "–"
+        return _("excused")
+    return _("not passed yet") if overview.training_pairs and not standing.is_former else "–"
 
 
 def work_table(works: Sequence[Work]) -> Table:
@@ -134,7 +168,7 @@ def work_table(works: Sequence[Work]) -> Table:
     rows = tuple(
         (
             work.rater,
-            FORMER if work.is_former else "rater",
+            _(FORMER) if work.is_former else _("rater"),
             work.ratings,
             work.last_day,
             work.last_week,
@@ -148,35 +182,31 @@ def work_table(works: Sequence[Work]) -> Table:
         for work in works
     )
     columns = (
-        Column("Rater", text=True),
-        Column("Now", text=True),
-        Column("Grades"),
-        Column("Last 24 hours"),
-        Column("Last 7 days"),
-        Column("Skipped"),
-        Column("Held now"),
-        Column("Hours", 1),
-        Column("Grades an hour", 1),
-        Column("First", text=True),
-        Column("Last", text=True),
+        Column(_("Rater"), text=True),
+        Column(_("Now"), text=True),
+        Column(_("Grades")),
+        Column(_("Last 24 hours")),
+        Column(_("Last 7 days")),
+        Column(_("Skipped")),
+        Column(_("Held now")),
+        Column(_("Hours"), 1),
+        Column(_("Grades an hour"), 1),
+        Column(_("First"), text=True),
+        Column(_("Last"), text=True),
     )
-    return Table("work", "The work of each rater", columns, rows)
+    return Table("work", _("The work of each rater"), columns, rows)
 
 
 def work_html(works: Sequence[Work], project: str) -> str:
     """The table with what it counts."""
     if not works:
-        return empty_html(NO_RATERS)
-    return f"<p>{escape(WORK_SAYS)}</p>{savable_html(lambda: work_table(works), project, page='quality')}"
+        return empty_html(_(NO_RATERS))
+    table = savable_html(lambda: work_table(works), project, page="quality")
+    return f"<p>{escape(_(WORK_SAYS))}</p>{table}"
 
 
-KINDS = {"training": "training pair", "checks": "check pair"}
-_COLUMNS = "TSV, CSV, XLSX or JSON Lines with <code>id, type, left, right, grade</code>, the known grade"
-FIELDS = {
-    "training": f"{_COLUMNS}, and, if you wish, <code>explanation</code>, which raters see after grading.",
-    "checks": f"{_COLUMNS}.",
-}
-CORRECTING_SAYS = (
+COLUMNS_HTML = "<code>id, type, left, right, grade</code>"
+CORRECTING_SAYS = mark(
     "A corrected grade applies to unfinished attempts and to all grades of a check pair, including earlier "
     "ones. Finished attempts keep their result."
 )
@@ -189,11 +219,26 @@ class Upload:
     result: gr.HTML
 
 
-def upload_box(kind: str) -> Upload:
-    file = file_box(f"A file of {KINDS[kind]}s", f"quality-{kind}-file")
-    gr.HTML(f'<p class="small">{FIELDS[kind]}</p>', elem_id=f"quality-{kind}-fields")
-    run = gr.Button(f"Import {KINDS[kind]}s", elem_id=f"quality-{kind}-run")
-    return Upload(file, run, answer_place(f"quality-{kind}-result"))
+def training_box() -> Upload:
+    says = _(
+        "TSV, CSV, XLSX or JSON Lines with {columns}, the known grade, and, if you wish, {explanation}, "
+        "which raters see after grading.",
+        columns=COLUMNS_HTML,
+        explanation="<code>explanation</code>",
+    )
+    return _upload_box("training", _("A file of training pairs"), says, _("Import training pairs"))
+
+
+def checks_box() -> Upload:
+    says = _("TSV, CSV, XLSX or JSON Lines with {columns}, the known grade.", columns=COLUMNS_HTML)
+    return _upload_box("checks", _("A file of check pairs"), says, _("Import check pairs"))
+
+
+def _upload_box(kind: str, label: str, says: str, run: str) -> Upload:
+    file = file_box(label, f"quality-{kind}-file")
+    gr.HTML(f'<p class="small">{says}</p>', elem_id=f"quality-{kind}-fields")
+    button = gr.Button(run, elem_id=f"quality-{kind}-run")
+    return Upload(file, button, answer_place(f"quality-{kind}-result"))
 
 
 @dataclass(frozen=True)
@@ -210,21 +255,21 @@ class KnownFields:
 
 
 def known_fields() -> KnownFields:
-    section_heading("Known grades", "quality-known-heading")
+    section_heading(_("Known grades"), "quality-known-heading")
     none = gr.HTML("", elem_id="quality-known-none")
     with gr.Column(visible=False, elem_id="quality-known-form") as form:
-        gr.HTML(f'<p class="small">{CORRECTING_SAYS}</p>', elem_id="quality-known-says")
+        gr.HTML(f'<p class="small">{_(CORRECTING_SAYS)}</p>', elem_id="quality-known-says")
         kept = build_kept_form("quality-known")
         with gr.Row(elem_classes="form-row"):
             pair = gr.Dropdown(
                 [],
-                label="Training or check pair",
+                label=_("Training or check pair"),
                 allow_custom_value=True,
                 elem_id="quality-known",
                 scale=5,
             )
-            grade = decimal_field(None, label="Known grade", elem_id="quality-known-grade", scale=1)
-            run = gr.Button("Set this grade", elem_id="quality-known-set", scale=1, min_width=160)
+            grade = decimal_field(None, label=_("Known grade"), elem_id="quality-known-grade", scale=1)
+            run = gr.Button(_("Set this grade"), elem_id="quality-known-set", scale=1, min_width=160)
         texts = gr.HTML("", elem_id="quality-known-texts", js_on_load=None)
         said = answer_place("quality-known-said")
     return KnownFields(none, form, kept, pair, texts, grade, run, said)
@@ -235,14 +280,14 @@ def training_fields() -> tuple[gr.Number, gr.Textbox]:
     with gr.Row():
         pass_mark = whole_field(
             default.pass_percent,
-            label="Pass mark, %",
-            info="Share of grades that must be close",
+            label=_("Pass mark, %"),
+            info=_("Share of grades that must be close"),
             elem_id="quality-pass-mark",
         )
         distance = decimal_field(
             default.training_distance,
-            label="Counts as close within",
-            info="Points from the known grade",
+            label=_("Counts as close within"),
+            info=_("Points from the known grade"),
             elem_id="quality-training-distance",
         )
     return pass_mark, distance
@@ -253,14 +298,14 @@ def check_fields() -> tuple[gr.Number, gr.Textbox]:
     with gr.Row():
         every = whole_field(
             default.check_every,
-            label="One pair in",
-            info="20 means one pair in 20; 0 means none",
+            label=_("One pair in"),
+            info=_("20 means one pair in 20; 0 means none"),
             elem_id="quality-check-every",
         )
         distance = decimal_field(
             default.check_distance,
-            label="Counts as accepted within",
-            info="Points from the known grade",
+            label=_("Counts as accepted within"),
+            info=_("Points from the known grade"),
             elem_id="quality-check-distance",
         )
     return every, distance
@@ -272,20 +317,20 @@ def limit_fields() -> tuple[gr.Number, gr.Number, gr.Number]:
     with gr.Row():
         tries = whole_field(
             default.training_tries,
-            label="Tries at the training",
-            info="0 means any number",
+            label=_("Tries at the training"),
+            info=_("0 means any number"),
             elem_id="quality-training-tries",
         )
         wrong = whole_field(
             default.block_wrong,
-            label="Block after wrong checks",
-            info="0 means never",
+            label=_("Block after wrong checks"),
+            info=_("0 means never"),
             elem_id="quality-block-wrong",
         )
         last = whole_field(
             default.block_of,
-            label="Of the last",
-            info="A blocked rater's pairs go to others",
+            label=_("Of the last"),
+            info=_("A blocked rater's pairs go to others"),
             elem_id="quality-block-of",
         )
     return tries, wrong, last
@@ -319,23 +364,23 @@ def read_quality_form(
         SettingsError: a field holds no number.
     """
     return QualitySettings(
-        training_distance=decimal_of(training_distance, "accepted distance of training grades"),
-        pass_percent=whole_of(pass_mark, "pass mark"),
-        check_every=whole_of(check_every, "number of pairs for one check"),
-        check_distance=decimal_of(check_distance, "accepted distance of check grades"),
-        training_tries=whole_of(training_tries, "number of tries at the training"),
-        block_wrong=whole_of(block_wrong, "number of wrong check grades"),
-        block_of=whole_of(block_of, "number of check grades that are looked at"),
+        training_distance=decimal_of(training_distance, mark("accepted distance of training grades")),
+        pass_percent=whole_of(pass_mark, mark("pass mark")),
+        check_every=whole_of(check_every, mark("number of pairs for one check")),
+        check_distance=decimal_of(check_distance, mark("accepted distance of check grades")),
+        training_tries=whole_of(training_tries, mark("number of tries at the training")),
+        block_wrong=whole_of(block_wrong, mark("number of wrong check grades")),
+        block_of=whole_of(block_of, mark("number of check grades that are looked at")),
     )
 
 
 SHOWN_PARTS = 10
-TRAINING_SAYS = (
+TRAINING_SAYS = mark(
     "Raters grade these pairs first, on the same page, and see after each one what was expected and why. "
     "The actual grading starts when enough of their grades are close; otherwise they try again. Raters who "
     "have passed are not asked again. Training never counts for agreement, gold or exports."
 )
-CHECKS_SAY = (
+CHECKS_SAY = mark(
     "Pairs with a known grade, mixed in with the others: raters cannot tell them apart, and get each of them "
     "at most once. They never count for agreement, gold, exports or the progress of the "
     "project; only administrators see the share of accepted grades, below."
@@ -353,13 +398,13 @@ class QualityHandlers:
 
     def open(self, request: gr.Request) -> tuple[Any, ...]:
         """The settings."""
-        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _user):
             settings = self.quality.settings(project_id)
         return print_settings(settings), *quality_values(settings)
 
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """How many pairs there are, and the raters; what is typed into the settings stays."""
-        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _user):
             return self._fill(self.quality.overview(project_id), project_id)
 
     def save(self, request: gr.Request, seen: str, *values: object) -> tuple[Any, ...]:
@@ -368,26 +413,31 @@ class QualityHandlers:
             mine = read_quality_form(*values)
             kept = self.quality.change(project_id, mine, seen=seen, by=user)
             shown = self._fill(self.quality.overview(project_id), project_id)
-        fields = [gr.skip() for _ in values] if kept == mine else quality_values(kept)
-        said = saved_html("Saved.", is_alone=kept == mine)
+        fields = [gr.skip() for _value in values] if kept == mine else quality_values(kept)
+        said = saved_html(_("Saved."), is_alone=kept == mine)
         return said, print_settings(kept), *fields, *shown
 
     def import_training(self, request: gr.Request, upload: str | None) -> tuple[Any, ...]:
         """Training pairs from a file, all of them or none."""
-        return self._import(request, upload, "training")
+        return self._import(request, upload, KnownKind.TRAINING)
 
     def import_checks(self, request: gr.Request, upload: str | None) -> tuple[Any, ...]:
         """Check pairs from a file, all of them or none."""
-        return self._import(request, upload, "checks")
+        return self._import(request, upload, KnownKind.CHECK)
 
     def clear_training(self, request: gr.Request) -> tuple[Any, ...]:
         """Use the training pairs no longer."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             retired = self.known_pairs.retire_training(project_id, by=user)
             said = (
-                f"{count_noun(retired, 'training pair')} no longer used; what raters did with them is kept."
+                ngettext(
+                    "{count} training pair no longer used; what raters did with it is kept.",
+                    "{count} training pairs no longer used; what raters did with them is kept.",
+                    retired,
+                    count=group_digits(retired),
+                )
                 if retired
-                else "There are no training pairs to stop using."
+                else _("There are no training pairs to stop using.")
             )
             return done_html(said), *self._fill(self.quality.overview(project_id), project_id)
 
@@ -395,14 +445,14 @@ class QualityHandlers:
         """Let a rater work without training."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             if not name:
-                raise SettingsError("No rater is chosen: choose who may work without training.")
+                raise SettingsError(_("No rater is chosen: choose who may work without training."))
             self.quality.excuse(project_id, name, by=user)
-            said = done_html(f"{name} may work without training.")
+            said = done_html(_("{name} may work without training.", name=name))
             return said, *self._fill(self.quality.overview(project_id), project_id)
 
     def show_known(self, request: gr.Request, chosen: str | None) -> tuple[str, Any]:
         """The texts of a pair, and the grade that is known of it."""
-        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _user):
             line = self._line(project_id, chosen)
         return known_html(line), decimal_text(line.grade)
 
@@ -410,15 +460,20 @@ class QualityHandlers:
         """Correct the known grade of a pair."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             line = self._line(project_id, chosen)
-            number = decimal_of(grade, "known grade")
+            number = decimal_of(grade, mark("known grade"))
             before = self.known_pairs.set_grade(project_id, line.kind, line.id, number, by=user)
-            said = done_html(f"The known grade of {line.external_id} is {number}; it was {before}.")
-            return said, *self._fill(self.quality.overview(project_id), project_id)
+            said = _(
+                "The known grade of {pair} is {grade}; it was {before}.",
+                pair=line.external_id,
+                grade=number,
+                before=before,
+            )
+            return done_html(said), *self._fill(self.quality.overview(project_id), project_id)
 
     def _line(self, project_id: int, chosen: str | None) -> KnownLine:
         lines = {_token(line): line for line in self.known_pairs.known(project_id)}
         if chosen not in lines:
-            raise SettingsError("No pair is chosen: choose one from the list.")
+            raise SettingsError(_("No pair is chosen: choose one from the list."))
         return lines[chosen]
 
     def _fill(self, overview: QualityOverview, project_id: int) -> tuple[Any, ...]:
@@ -428,7 +483,7 @@ class QualityHandlers:
             training_html(overview),
             gr.Button(visible=overview.training_pairs > 0),
             checks_html(overview),
-            "" if known else empty_html(NO_KNOWN),
+            "" if known else empty_html(_(NO_KNOWN)),
             gr.Column(visible=bool(known)),
             gr.Dropdown(choices=known),  # the one that is chosen stays
             standings_html(overview),
@@ -437,19 +492,20 @@ class QualityHandlers:
             work_html(self.work.work(project_id), self.projects.get(project_id).name),
         )
 
-    def _import(self, request: gr.Request, upload: str | None, kind: str) -> tuple[Any, ...]:
+    def _import(self, request: gr.Request, upload: str | None, kind: KnownKind) -> tuple[Any, ...]:
         try:
             project_id, user = require_member(request, self.accounts, Role.ADMINISTRATOR)
             path = checked_upload(upload)
             read = _read(path, self.projects.get(project_id).settings)
             pairs = list(add_senses_to_known(read, self.dictionary.open_or_none))
-            bring = {"training": self.known_pairs.import_training, "checks": self.known_pairs.import_checks}
-            summary = bring[kind](project_id, pairs, by=user, files=[path.name])
+            is_training = kind is KnownKind.TRAINING
+            bring = self.known_pairs.import_training if is_training else self.known_pairs.import_checks
+            summary = bring(project_id, pairs, by=user, files=[path.name])
         except PAGE_ERRORS as error:
             return *refusal(error, upload), *(gr.skip() for _ in range(SHOWN_PARTS))
         path.unlink(missing_ok=True)
         shown = self._fill(self.quality.overview(project_id), project_id)
-        return known_summary_html(summary, KINDS[kind]), gr.File(value=None), *shown
+        return known_summary_html(summary, kind), gr.File(value=None), *shown
 
 
 def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, tuple[Any, ...]]:
@@ -457,30 +513,30 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, 
     kept = build_kept_form("quality")
     with gr.Row(elem_classes="columns"):
         with gr.Column(scale=5, min_width=320):
-            section_heading("Training", "quality-training-heading")
-            gr.HTML(f"<p>{escape(TRAINING_SAYS)}</p>", elem_id="quality-training-says")
+            section_heading(_("Training"), "quality-training-heading")
+            gr.HTML(f"<p>{escape(_(TRAINING_SAYS))}</p>", elem_id="quality-training-says")
             training = gr.HTML("", elem_id="quality-training", js_on_load=None)
             pass_mark, training_distance = training_fields()
-            trained = upload_box("training")
+            trained = training_box()
             clear = gr.Button(
-                "Stop using these pairs", size="sm", visible=False, elem_id="quality-training-clear"
+                _("Stop using these pairs"), size="sm", visible=False, elem_id="quality-training-clear"
             )
         with gr.Column(scale=5, min_width=320):
-            section_heading("Check pairs", "quality-checks-heading")
-            gr.HTML(f"<p>{escape(CHECKS_SAY)}</p>", elem_id="quality-checks-says")
+            section_heading(_("Check pairs"), "quality-checks-heading")
+            gr.HTML(f"<p>{escape(_(CHECKS_SAY))}</p>", elem_id="quality-checks-says")
             checks = gr.HTML("", elem_id="quality-checks", js_on_load=None)
             check_every, check_distance = check_fields()
-            checked = upload_box("checks")
+            checked = checks_box()
     tries, block_wrong, block_of = limit_fields()
     said = answer_place("quality-said")
-    save = gr.Button("Save these settings", variant="primary", elem_id="quality-save")
+    save = gr.Button(_("Save these settings"), variant="primary", elem_id="quality-save")
     known = known_fields()
-    section_heading("Raters", "quality-raters-heading")
+    section_heading(_("Raters"), "quality-raters-heading")
     raters = gr.HTML("", elem_id="quality-raters", js_on_load=None)
     with gr.Row(visible=False, elem_classes="form-row") as excusing_row:
-        chosen = gr.Dropdown([], label="Rater", allow_custom_value=True, elem_id="quality-rater", scale=3)
-        excuse = gr.Button("Excuse from training", elem_id="quality-excuse", scale=1, min_width=160)
-    section_heading("Who worked how much", "quality-work-heading")
+        chosen = gr.Dropdown([], label=_("Rater"), allow_custom_value=True, elem_id="quality-rater", scale=3)
+        excuse = gr.Button(_("Excuse from training"), elem_id="quality-excuse", scale=1, min_width=160)
+    section_heading(_("Who worked how much"), "quality-work-heading")
     work = gr.HTML("", elem_id="quality-work-part", js_on_load=None)
     seen = unseen_box("quality-seen")
     fields = [
@@ -539,7 +595,9 @@ def _read(path: Path, settings: ProjectSettings) -> list[KnownPairInput]:
     with open_file(path, name=path.name) as source:
         pairs = list(read_known_pairs(source, only_type=settings.only_type, scale=settings.scale))
     if not pairs:
-        raise ImportFileError(f"{path.name} has no pairs: write a header and a row for each pair.")
+        raise ImportFileError(
+            _("{file} has no pairs: write a header and a row for each pair.", file=path.name)
+        )
     return pairs
 
 

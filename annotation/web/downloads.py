@@ -27,10 +27,12 @@ from annotation.services.gold import GoldService
 from annotation.services.leaderboard import Board, SystemService, board_as_csv, board_as_json
 from annotation.services.predictions import JudgementService
 from annotation.services.projects import ProjectService
+from annotation.translation import _
 from annotation.types import Project, Role, User
 from annotation.web.api import user_in
 from annotation.wording import plain_name, quote_value, whole_in
 from kpdemo.io.files import temporary_folder
+from kpdemo.translation import language_of, use_language
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,9 @@ class Admission:
 def _project_number(text: str) -> int:
     number = whole_in(text)
     if number is None:
-        raise NotFoundError(f"There is no project {quote_value(text)}: see the list of projects.")
+        raise NotFoundError(
+            _("There is no project {value}: see the list of projects.", value=quote_value(text))
+        )
     return number
 
 
@@ -94,10 +98,12 @@ def build_downloads(admission: Admission, gold: GoldService, folder: str = FOLDE
         raters: str = "",
         comments: str = "",
     ) -> Response:
-        if request.headers.get("sec-fetch-site") == "cross-site":  # a download is kept in the events
-            raise AccessError("Another site asked for this download: start it on the project's page.")
-        user, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
-        options = read_options(format, unfinished, raters, comments)
+        with use_language(language_of(request.cookies, request.headers)):  # files are in English
+            if request.headers.get("sec-fetch-site") == "cross-site":  # a download is kept in the events
+                raise AccessError(_("Another site asked for this download: start it on the project's page."))
+            user, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
+            options = read_options(format, unfinished, raters, comments)
+            gold.check(project.id, options)
         return _archive(gold, project.id, options, archive_name(project.name, options), user.id)
 
     return router
@@ -125,7 +131,9 @@ def read_options(format: str, unfinished: str, raters: str, comments: str = "") 
             comments == "yes",
         )
     except ValueError as error:
-        raise NotFoundError(f"{error}: choose the options on the project's page.") from None
+        raise NotFoundError(
+            _("{problem}: choose the options on the project's page.", problem=error)
+        ) from None
 
 
 def archive_name(project: str, options: ExportOptions) -> str:
@@ -174,7 +182,7 @@ def build_judgement_downloads(
     router = APIRouter(include_in_schema=folder != FOLDER)
 
     def answer(request: Request, project_id: str, suffix: str, lines: Lines) -> Response:
-        _, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
+        _user, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
         return Response(
             "".join(lines(judgements.pool(project.id))),
             media_type="text/plain; charset=utf-8",
@@ -235,7 +243,7 @@ def build_worker_downloads(admission: Admission, crowds: CrowdService, folder: s
     @router.get(folder + "workers.csv")
     @in_turn
     def download_workers(request: Request, project_id: str) -> Response:
-        _, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
+        _user, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
         return Response(
             lines_as_csv(crowds.workers(project.id)),
             media_type="text/csv; charset=utf-8",
@@ -261,11 +269,11 @@ def build_board_downloads(admission: Admission, systems: SystemService, folder: 
     @router.get(folder + _BOARD)
     @in_turn
     def download_board(request: Request, project_id: str, ending: str, gold: str = "") -> Response:
-        _, project = admission.admitted(request, project_id, Role.ADMINISTRATOR, Role.ADJUDICATOR)
+        _user, project = admission.admitted(request, project_id, Role.ADMINISTRATOR, Role.ADJUDICATOR)
         golds = [] if gold else systems.golds(project.id)
         gold_id = golds[0].id if golds else whole_in(gold)
         if ending not in _TYPES or gold_id is None:
-            raise NotFoundError("There is no such file: choose it on the leaderboard.")
+            raise NotFoundError(_("There is no such file: choose it on the leaderboard."))
         name = f"{plain_name(project.name)}-leaderboard.{ending}"
         return Response(
             _render_board(systems.board(project.id, gold_id), ending),

@@ -37,7 +37,7 @@ PUBLIC = (f"{PREFIX}/assets/", f"{PREFIX}/static/", f"{PREFIX}/theme.css")
 SPEAKING = frozenset(
     f"{PREFIX}/{page}"
     for page in (
-        *("", "rate", "adjudicate", "write", "review", "agreement"),
+        *("", "rate", "adjudicate", "write", "review", "agreement", "project"),
         *("leaderboard", "predictions", "senses", "users"),
     )
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -11,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from annotation.crowds import CrowdSettings
 from annotation.locale.update import PROJECT, RATER
 from annotation.quality import QualitySettings
-from annotation.types import KnownPair, NewPair, ProjectSettings, Role
+from annotation.types import KnownPair, NewPair, ProjectSettings, Role, SkipReason
 from kpdemo.translation import LANGUAGE_COOKIE, LANGUAGES
 from tests.browser.conftest import Site, Watch, open_annotation_page, serious_violations
 from tests.browser.pressing import press
@@ -55,8 +56,8 @@ def english_patterns() -> list[re.Pattern[str]]:
     found = []
     for text in texts:
         if len(re.findall(r"[^\W\d_]+", re.sub(r"\{\w+\}", "", text))) > 1:
-            parts = (re.escape(part) for part in re.split(r"\{\w+\}", text))
-            found.append(re.compile(".+".join(parts)))
+            parts = [re.escape(part) for part in re.split(r"\{\w+\}", text)]
+            found.append(re.compile(".{1,300}".join(parts[not parts[0] : -1 if not parts[-1] else None])))
     return found
 
 
@@ -240,4 +241,69 @@ def test_accounts_are_managed_in_the_language_of_the_browser(empty_site, browser
     )
     expect(page.locator("#users-events")).to_contain_text("Konto gesperrt")
     assert_no_english(page, "body")
+    watch.check()
+
+
+@pytest.fixture
+def filled(site: Site, unused: str) -> int:
+    """A project in which everything that its page tells of has happened, in German."""
+    services, root = site.services, site.services.accounts.user("root")
+    settings = ProjectSettings(
+        unused, types=(TYPE,), raters_per_pair=2, consent="Einverstanden?", language="de"
+    )
+    project = services.projects.create(settings, created_by=root).id
+    apart, near = (("Anna", Decimal(0)), ("Bela", Decimal(3))), (("Anna", Decimal(2)), ("Bela", Decimal(2)))
+    given = (apart, near, (), (), ())
+    pairs = [
+        NewPair(f"p{n}", TYPE, f"Der {n}. Zug kam.", f"Zug {n}", "Bahn", ratings=ratings)
+        for n, ratings in enumerate(given)
+    ]
+    services.importing.import_pairs(project, pairs, by=root)
+    services.pairs.withdraw(project, ["p4"], reason="doppelt", by=root)
+    services.known_pairs.import_training(project, [_known("t1")], by=root)
+    services.known_pairs.import_checks(project, [_known("c1")], by=root)
+    services.quality.change(project, QualitySettings(check_every=5), by=root)
+    rater = site.add_user(f"{unused} Cleo")
+    services.projects.add_member(project, rater.name, Role.RATER, by=root)
+    services.quality.excuse(project, rater.name, by=root)
+    [agreed] = [services.consents.text_to_agree(project, rater.id)]
+    services.consents.agree(project, rater.id, agreed.sha256)
+    first, second = (pair.id for pair in services.assignment.queue(project, rater.id, count=2).pairs)
+    services.ratings.comment(first, rater.id, "Das ist kein Satz.", is_flagged=True)
+    services.assignment.skip(second, rater.id, SkipReason.BROKEN_TEXT, "Die H\u00e4lfte fehlt.")
+    services.quality.pause(project, rater.name, by=root)
+    services.exclusion.exclude(project, "Bela", "immer dasselbe", by=root)
+    end = datetime.now(UTC) + timedelta(days=2)
+    services.crowds.make_link(project, 3, end, note="Kurs", by=root)
+    return project
+
+
+def _known(id: str) -> KnownPair:
+    return KnownPair(NewPair(id, TYPE, "Die Katze schl\u00e4ft.", f"Katze {id}"), Decimal("2.75"))
+
+
+OPEN_ALL = """() => {
+  document.querySelectorAll("details").forEach((details) => { details.open = true; });
+  document.querySelectorAll("button.label-wrap:not(.open)").forEach((fold) => fold.click());
+}"""
+TABS = {
+    "Paare": ("#pair-list", "von 2"),
+    "Mitglieder": ("#members-list", "Bewertung (pausiert)"),
+    "Qualit\u00e4t": ("#quality-raters", "befreit"),
+    "Einstellungen": ("#project-save", "Einstellungen speichern"),
+    "Goldstandard": ("#export-reason", "keine Goldbewertung"),
+    "Ereignisse": ("#project-events", "Paare eingelesen"),
+}
+"""Of each a place, and what it says once it is filled."""
+
+
+def test_a_lead_finds_no_english_sentence_on_the_tabs_of_a_project(site, browser, filled):
+    page, watch = site.page(browser, "root", f"/annotate/project?project={filled}"), Watch()
+    watch.over(page, site.address)
+    tabs = page.locator("#project-tabs").get_by_role("tablist").first
+    for tab, (place, said) in TABS.items():
+        tabs.get_by_role("tab", name=tab, exact=True).click()
+        expect(page.locator(place)).to_contain_text(said)
+        page.evaluate(OPEN_ALL)
+        assert_no_english(page, "body")
     watch.check()

@@ -29,13 +29,8 @@ from kpdemo.translation import (
 
 CODES = [code for code in LANGUAGES if code != ENGLISH]
 OF_OTHERS = {
-    "_error",
-    "SettingsError",
-    "WrongSettings",
-    "NoteError",
-    "BodyError",
-    "LargeBodyError",
-    "ImportFileError",
+    *("SettingsError", "WrongSettings", "NoteError", "BodyError", "LargeBodyError"),
+    *("_error", "ImportFileError", "InputError", "self._error", "self._blank", "self._no_grade"),
 }
 OF_BUGS = {"AssertionError", "LookupError"}
 """What programs and commands are told, in English, and of files that are imported which line is wrong."""
@@ -131,8 +126,8 @@ def test_what_is_kept_in_english_is_told_in_the_reader_s_language():
 
 
 WHOLE = (
-    *("accounts", "adjudicate", "agreement", "figures", "leaderboard", "pages", "predictions"),
-    *("rate", "senses", "widgets", "wording", "writing"),
+    *("accounts", "adjudicate", "agreement", "crowds", "figures", "leaderboard", "pages", "pairs"),
+    *("predictions", "projects", "quality", "rate", "senses", "widgets", "wording", "writing"),
 )
 """Pages of which nothing is left in English."""
 

@@ -1,4 +1,5 @@
 // A browser tells nobody when a download of its own has ended, or why it failed.
+import { _, language } from "../kpdemo/language.js";
 import { signInAgain } from "./page.js";
 
 const named = (response) => {
@@ -8,7 +9,7 @@ const named = (response) => {
 
 const reasonOf = async (response) => {
   const { error } = await response.json().catch(() => ({}));
-  return error ?? `The server answered ${response.status}: try again.`;
+  return error ?? _("The server answered {status}: try again.", { status: response.status });
 };
 
 const saved = (blob, name) => {
@@ -40,16 +41,16 @@ const addressOf = (link) => {
 const exported = async (link) => {
   if (link.ariaBusy === "true") return;
   link.ariaBusy = "true";
-  tell("Writing the archive …", false);
+  tell(_("Writing the archive …"), false);
   try {
-    const response = await fetch(addressOf(link));
+    const response = await fetch(addressOf(link), { headers: { "accept-language": language() } });
     if (response.status === 401) { tell("", false); signInAgain(); return; }
     if (!response.ok) { tell(await reasonOf(response), true); return; }
     saved(await response.blob(), named(response));
     tell("", false);
     document.querySelector("#export-again").click();
   } catch {
-    tell("The server did not answer: check the connection and try again.", true);
+    tell(_("The server did not answer: check the connection and try again."), true);
   } finally {
     link.ariaBusy = "false";
   }
