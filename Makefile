@@ -14,6 +14,7 @@ DISTRIBUTE := --dist loadfile --no-loadscope-reorder
 WORKERS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 4 ? cores + 1 : 4)))
 
 export VENV PYTHON PIP_ARGS
+unexport PYTHONDONTWRITEBYTECODE # hundreds of processes would compile every file anew
 
 .PHONY: help run test test-all chromium characterise train-setup docs check format bench soak fuzz audit clean
 

@@ -28,7 +28,7 @@ def show_progress_logs() -> None:
         logging.getLogger("kpdemo").setLevel(logging.INFO)
 
 
-SHARED = ("extractor", "generator", "one2seq", "labeller")
+SHARED = ("extractor", "generator", "one2seq", "labeller", "bank", "reranker")
 """Parts that several processes can train together."""
 WHOLE, ALL = "model", "all"
 """To put the trained parts together, and to train them first."""

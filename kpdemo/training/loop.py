@@ -359,7 +359,15 @@ def _decisive(value: Any, data: Path) -> Any:
 logger = logging.getLogger(__name__)
 
 
-def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *, identity: str) -> Progress:
+def train(
+    part: Part,
+    config: LoopConfig,
+    folder: Path,
+    device: torch.device,
+    *,
+    identity: str,
+    processes: Processes | None = None,
+) -> Progress:
     """Train `part`, leaving its best weights in it and in `folder/best.pt`.
 
     An interrupted run resumes exactly where it stopped when called again with the same `folder`. Only one run
@@ -367,6 +375,7 @@ def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *,
 
     Args:
         identity: everything else that decides the outcome; another one refuses to resume.
+        processes: that share the work; by default those that `torchrun` started.
 
     Raises:
         TrainingError: `folder` holds another run, loss or metric is not finite, a stored state is damaged, or
@@ -374,7 +383,7 @@ def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *,
         ShareDone: the run is over, and this process is not the first of several.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    processes = join_processes()
+    processes = processes or join_processes()
     torch.manual_seed(config.seed + processes.rank)
     part.module.to(device)
     processes.copy_weights(part.module)

@@ -54,6 +54,7 @@ from kpdemo.training.pair_encoder import (
     Rates,
     RefinementPart,
 )
+from kpdemo.training.processes import ALONE, join_processes
 from kpdemo.training.term_ranker import RankerTraining
 from kpdemo.training.terms import (
     DocumentWords,
@@ -159,9 +160,10 @@ def train_bank(config: BankTraining, *, device: torch.device) -> TrainedBank:
     check_reading(encoder, config.length, "length")
     _check_width(encoder, config)
     set_dropout(encoder, config.dropout)
-    found = cached_terms(
-        config.terms, config.data, config.cache, minimum=config.minimum, together=config.together
-    )
+    with join_processes().first_alone():
+        found = cached_terms(
+            config.terms, config.data, config.cache, minimum=config.minimum, together=config.together
+        )
     index = TermIndex([term.key for term in found.terms], [term.text for term in found.terms])
     validation = BankValidation(
         validation_documents([config.validation], config.data),
@@ -171,9 +173,10 @@ def train_bank(config: BankTraining, *, device: torch.device) -> TrainedBank:
         length=config.length,
     )
     run = _BankRun(config, found, index, validation, tokenizer, device)
-    pairs = run.pairs(config.train, config.pool)
+    with join_processes().first_alone():
+        pairs = run.pairs(config.train, config.pool)
+        module = run.begin(encoder)
     logger.info("%d terms, %d training documents", len(found.terms), len(pairs))
-    module = run.begin(encoder)
     progress = run.train_encoder(module, pairs)
     run.train_terms(module, progress.precision)
     vectors = validation.vectors(module.dual)
@@ -278,7 +281,7 @@ class _BankRun:
         identity = run_identity(asdict(refinement), encoder=bank_identity(config), sources=sources)
         # Named after the weights: an encoder that was trained further must not resume with old terms.
         folder = config.output / "terms" / state_hash(stored_state(module.dual, "fp16"))[:12]
-        train(part, refinement.loop, folder, self.device, identity=identity)
+        train(part, refinement.loop, folder, self.device, identity=identity, processes=ALONE)
 
     def _documents(self, dual: DualEncoder, pairs: PairCache, precision: str) -> Tensor:
         """(len(pairs), D) the documents by the trained encoder."""

@@ -116,11 +116,14 @@ class Processes:
         return told
 
 
+ALONE = Processes()
+
+
 @cache
 def join_processes() -> Processes:
     """This process among those that `torchrun` started; alone without it."""
     if os.environ.get("WORLD_SIZE", "1") == "1":
-        return Processes()
+        return ALONE
     backend = "gloo"
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())

@@ -59,6 +59,7 @@ from kpdemo.training.data import (
 from kpdemo.training.examples import trained_parameters, validation_metrics
 from kpdemo.training.fine_tuning import freeze_embeddings, set_dropout
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, run_identity, train
+from kpdemo.training.processes import join_processes
 from kpdemo.training.terms import bare
 from kpdemo.training.validation import learn_selection
 from kpdemo.types import Document, Keyphrase, Prediction
@@ -383,9 +384,10 @@ def train_reranker(config: RerankerTraining, *, device: torch.device) -> Trained
     drawn = drawn[config.skip :]
     validated = validation_documents([config.validation], config.data)
     identity = str((_sources(config), config.search, config.retrieved))
-    once = proposed_documents([one for one, _ in drawn], proposer, config.cache, identity=identity)
+    with join_processes().first_alone():
+        once = proposed_documents([one for one, _ in drawn], proposer, config.cache, identity=identity)
+        validation = proposed_documents(validated, proposer, config.cache, identity=identity)
     trained_on = [replace(item, repeat=repeat) for item, (_, repeat) in zip(once, drawn, strict=True)]
-    validation = proposed_documents(validated, proposer, config.cache, identity=identity)
     module = RerankerModel(dual, config.model)
     bank = retriever.bank if retriever else None
     reader = CandidateReader(tokenizer.backend_tokenizer, tokenizer.pad_token_id, length, bank)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -596,3 +598,38 @@ class TestTraining:
     def test_what_cannot_be_trained_is_said(self, folder, tmp_path, part, change, message):
         with pytest.raises((ConfigError, ModelLoadError), match=message):
             run(part, folder / "config.toml", output=tmp_path, overrides=change)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("part", "settings"),
+    [
+        ("bank", ()),
+        # With the bank's encoder it has nothing to learn.
+        ("reranker", ("share_encoder=false", "freeze_encoder=false", "dropout=0", "learning_rate=1e-3")),
+    ],
+)
+def test_two_processes_train_what_one_does(folder, tmp_path, part, settings):
+    losses, stored = [], []
+    for processes in ("1", "2"):
+        output = tmp_path / processes
+        command = [
+            sys.executable,
+            "-m",
+            "torch.distributed.run",
+            "--standalone",
+            "--nproc-per-node",
+            processes,
+        ]
+        command += ["-m", "kpdemo", "train", part, "--config", str(folder / "config.toml")]
+        command += ["--output", str(output)]
+        for setting in (f"cache={tmp_path / f'cache{processes}'}", *settings):
+            command += ["--set", setting]
+        assert subprocess.run(command, check=False).returncode == 0
+        rows = [json.loads(line) for line in (output / "log.jsonl").read_text().splitlines()]
+        losses.append([row["loss"] for row in rows if "loss" in row])
+        stored.append((output / "checkpoint" / "MODEL_CARD.md").read_text(encoding="utf-8"))
+    one, two = losses
+    assert one[-1] < one[0] / 2
+    assert two == pytest.approx(one, rel=0.05, abs=0.02)
+    assert [" 2 × " in card for card in stored] == [False, True]
