@@ -249,7 +249,7 @@ def test_new_grades_appear_at_a_press_and_by_themselves(site, browser, unused):
         "4 pairs have two ratings, and with fewer than 50"
     )
     expect(page.locator("#agreement-page .js-plotly-plot").first).to_be_visible()
-    fold = page.locator("#agreement-page details[id]").last
+    fold = page.locator("#agreement-undefined-raters")
     fold.locator("summary").click()
     fold.evaluate("fold => { fold.dataset.old = ''; }")
     site.services.importing.import_pairs(

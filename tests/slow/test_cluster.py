@@ -37,13 +37,18 @@ DOCUMENTS = 400
 
 
 @pytest.fixture(scope="module")
-def ray():
+def installed():
     try:
         import ray
     except ImportError:
         unavailable("Ray is not installed: pip install 'kpdemo[ray]'")
+    return ray
+
+
+@pytest.fixture(scope="module")
+def ray(installed):
     os.environ.update(LOCAL_ENVIRONMENT)
-    ray.init(
+    installed.init(
         address="local",
         num_cpus=2,
         object_store_memory=2**28,
@@ -51,8 +56,8 @@ def ray():
         log_to_driver=False,
         runtime_env={"env_vars": {"PYTHONPATH": str(Path(__file__).parents[2])}},
     )
-    yield ray
-    ray.shutdown()
+    yield installed
+    installed.shutdown()
 
 
 def rows_of(count: int) -> list[dict[str, str]]:
@@ -170,7 +175,7 @@ def test_a_driver_that_is_killed_goes_on_where_it_stopped(ray, tmp_path):
         predict_on_ray(str(source), str(output), model=MODEL, options=OPTIONS)
 
 
-def test_the_command_starts_ray_by_itself_and_says_what_was_not_used(tmp_path):
+def test_the_command_starts_ray_by_itself_and_says_what_was_not_used(installed, tmp_path):
     source = write_lines(tmp_path / "docs.jsonl", [*rows_of(5), {"id": "empty", "title": "", "abstract": ""}])
     output = tmp_path / "out"
     command = [sys.executable, "-m", "kpdemo", "predict", "--engine", "ray", "--workers", "1"]
