@@ -10,7 +10,7 @@ from typing import Any
 
 from annotation.errors import SettingsError
 from annotation.scale import CLSS, Scale
-from annotation.translation import _, mark
+from annotation.translation import _, mark, retell
 
 LONGEST_INTERVAL = 1000
 MOST_TRAINING_PAIRS = 500
@@ -120,6 +120,10 @@ def check_quality_settings(settings: QualitySettings, scale: Scale = CLSS) -> Qu
     return settings
 
 
+WRONG_CHECKS = mark("{wrong} of the last {checks} check grades were wrong")
+"""Why a rater is blocked, as it is kept."""
+
+
 def is_blocked(wrong: Sequence[bool], settings: QualitySettings) -> bool:
     """Whether check grades, the latest first, keep their rater from going on.
 
@@ -196,7 +200,7 @@ def describe_excluded(many: Sequence[ExcludedGrades]) -> str:
             count=f"{each.grades:,}",
             rater=each.rater,
             day=each.at[:10],
-            reason=each.reason,
+            reason=retell(each.reason, WRONG_CHECKS),
         )
         for each in many
     )

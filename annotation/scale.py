@@ -19,6 +19,7 @@ from annotation.comparison import comparison_type, types_in_order
 from annotation.errors import GradeError, SettingsError
 from annotation.translation import _, mark, ngettext
 from annotation.wording import name_key, normalise_name, quote_value
+from kpdemo.translation import write_decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +205,12 @@ class Scale:
     def text(self) -> str:
         """ "0 to 4 in steps of 0.25"."""
         return f"{self.ends} in steps of {self.step}"
+
+    @property
+    def words(self) -> str:
+        """`text` in the language of the answer."""
+        step = write_decimal(self.step)
+        return _("{low} to {high} in steps of {step}", low=self.lowest, high=self.highest, step=step)
 
     @property
     def example(self) -> Decimal:

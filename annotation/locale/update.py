@@ -150,6 +150,7 @@ PROJECT = Domain(
         "annotation/files/scores.py",
         "annotation/scoring.py",
         "annotation/web/downloads.py",
+        "annotation/web/sending.py",
         *(
             f"annotation/reliability/{name}.py"
             for name in ("planning", "raters", "repeats", "report", "upper_bound")
@@ -164,10 +165,11 @@ PROJECT = Domain(
         ),
         *(
             f"annotation/services/{name}.py"
-            for name in ("gold", "known_pairs", "pairs", "projects", "quality")
+            for name in ("gold", "known_pairs", "pairs", "predictions", "projects", "quality")
         ),
     ),
     tuple(f"annotation/assets/scripts/{name}.js" for name in ("adjudicate", "export", "senses")),
+    tuple(f"annotation/web/templates/{name}.html" for name in ("send", "sent")),
     more=_unmarked_of_project,
     beside=RATER,
 )

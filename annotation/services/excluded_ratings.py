@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from annotation.errors import NoteError, NotFoundError
 from annotation.gold import RaterColumns, anonymous_label
-from annotation.quality import ExcludedGrades, is_blocked
+from annotation.quality import WRONG_CHECKS, ExcludedGrades, is_blocked
 from annotation.services.assignment import refresh_pairs, return_kept
 from annotation.services.audit import GRADES_EXCLUDED, GRADES_RESTORED, record
 from annotation.services.project_rows import IN_USE, checks_project_of, find_project, lock_pairs, scale_in
@@ -257,7 +257,7 @@ def _is_due(session: Session, project_id: int, rater_id: int) -> str:
     wrong = [bool(each) for each in rows]
     if not is_blocked(wrong, settings):
         return ""
-    return f"{sum(wrong)} of the last {len(wrong)} check grades were wrong"
+    return WRONG_CHECKS.format(wrong=sum(wrong), checks=len(wrong))
 
 
 def _exclude(session: Session, project_id: int, rater_id: int, reason: str, now: datetime) -> int:

@@ -46,12 +46,12 @@ from annotation.services.projects import add_project
 from annotation.services.sign_in import address_key, token_hash
 from annotation.services.transactions import insert_rows, is_among
 from annotation.services.users import id_of
+from annotation.translation import _, mark, ngettext
 from annotation.types import Clock, NewPair, ProjectSettings, User, utcnow
 from annotation.wording import beginning, check_name, name_key
 from db import Database, models
 from db.errors import DamagedError, UnreachableError
 from db.models import HandOver, Pair, Project, SentDocument, SentOrder, SentPhrase, SentPrediction, SentRun
-from kpdemo.text import number_of
 
 KEPT_MINUTES = 60
 REMEMBERED_HOURS = 24
@@ -91,8 +91,12 @@ class HandOvers:
         content = json.dumps(bundle, ensure_ascii=False).encode()
         if len(content) > LARGEST:
             raise HandOverError(
-                f"The predictions have {len(content):,} bytes, and the page sends at most {LARGEST:,}: send "
-                "fewer documents, or use the command line (python -m annotation send), which has no limit."
+                _(
+                    "The predictions have {bytes} bytes, and the page sends at most {most}: send fewer "
+                    "documents, or use the command line (python -m annotation send), which has no limit.",
+                    bytes=f"{len(content):,}",
+                    most=f"{LARGEST:,}",
+                )
             )
         token = secrets.token_urlsafe(_TOKEN_BYTES)
         packed = zlib.compress(content)
@@ -114,7 +118,7 @@ class HandOvers:
         try:
             self._database.transact(add)
         except (UnreachableError, DamagedError) as error:
-            raise HandOverError(error.for_users) from error
+            raise HandOverError(_(error.for_users)) from error
         return f"{PATH}{token}"
 
     def documents(self, token: str) -> tuple[PredictedDocument, ...]:
@@ -132,8 +136,11 @@ class HandOvers:
             content = session.scalar(kept)
         if content is None:
             raise HandOverError(
-                f"These predictions are no longer kept (after {KEPT_MINUTES} minutes): predict and send them "
-                "again; pairs that a project has already do not come twice."
+                _(
+                    "These predictions are no longer kept (after {minutes} minutes): predict and send them "
+                    "again; pairs that a project has already do not come twice.",
+                    minutes=KEPT_MINUTES,
+                )
             )
         return read_bundle(json.loads(zlib.decompress(content)))
 
@@ -163,13 +170,19 @@ def _check_room(session: Session, sender: str, size: int) -> None:
     sizes = func.coalesce(func.sum(HandOver.size), 0)
     if session.scalars(select(sizes).where(HandOver.sender == sender)).one() + size > MOST_OF_ONE:
         raise HandOverError(
-            "Too many predictions from your address are already waiting: choose projects for those, come "
-            f"back in {KEPT_MINUTES} minutes, or use the command line (python -m annotation send)."
+            _(
+                "Too many predictions from your address are already waiting: choose projects for those, "
+                "come back in {minutes} minutes, or use the command line (python -m annotation send).",
+                minutes=KEPT_MINUTES,
+            )
         )
     if session.scalars(select(sizes)).one() + size > MOST_KEPT:
         raise HandOverError(
-            f"The server cannot keep more predictions for now: come back in {KEPT_MINUTES} minutes, or "
-            "use the command line (python -m annotation send)."
+            _(
+                "The server cannot keep more predictions for now: come back in {minutes} minutes, or use "
+                "the command line (python -m annotation send).",
+                minutes=KEPT_MINUTES,
+            )
         )
 
 
@@ -331,10 +344,14 @@ class SendService:
     def unused_name(self, documents: Sequence[PredictedDocument]) -> str:
         """A name for a project of these documents that no other project has."""
         first = documents[0]
-        name = f"Keyphrases of {number_of(len(documents), 'document')}"
-        if len(documents) == 1:
+        count = len(documents)
+        name = ngettext(
+            "Keyphrases of {count} document", "Keyphrases of {count} documents", count, count=f"{count:,}"
+        )
+        if count == 1:
             with suppress(SettingsError):  # of a title with invisible characters
-                name = check_name(f"Keyphrases of {beginning(first.title or first.body, LONGEST_TITLE)}")
+                title = beginning(first.title or first.body, LONGEST_TITLE)
+                name = check_name(_("Keyphrases of {title}", title=title))
         with self._database.reading() as session:
 
             def is_taken(name: str) -> bool | None:
@@ -380,9 +397,12 @@ def _scale_refusal(project: models.Project) -> str:
     scale = scale_of(project)
     if scale == CLSS:
         return ""
-    return (
-        f"{project.name} grades {scale.text}, and predicted keyphrases are graded {CLSS.text}: make a "
-        "project with that scale."
+    return _(
+        "{project} grades {grades}, and predicted keyphrases are graded {wanted}: make a project with that "
+        "scale.",
+        project=project.name,
+        grades=scale.words,
+        wanted=CLSS.words,
     )
 
 
@@ -406,14 +426,23 @@ def _refusal(session: Session, project: models.Project, documents: Sequence[Pred
 
 
 def _taken_text(name: str) -> str:
-    return f"The document {name!r} already exists with another text; give it another id."
+    return _("The document {name} already exists with another text; give it another id.", name=repr(name))
+
+
+_KNOWN = {
+    "training pair": mark(
+        "The phrase {phrase} of the document {document} is a training pair of the project, whose grade is "
+        "known: stop using the training pairs on the tab Quality, or choose another project."
+    ),
+    "check pair": mark(
+        "The phrase {phrase} of the document {document} is a check pair of the project, whose grade is "
+        "known: stop using the check pairs on the tab Quality, or choose another project."
+    ),
+}
 
 
 def _graded_text(phrase: str, name: str, what: str) -> str:
-    return (
-        f"The phrase {phrase!r} of the document {name!r} is a {what} of the project, whose grade is known: "
-        f"stop using the {what}s on the tab Quality, or choose another project."
-    )
+    return _(_KNOWN[what], phrase=repr(phrase), document=repr(name))
 
 
 def _add_type(session: Session, project: models.Project, now: datetime, by: User | None) -> None:
@@ -457,7 +486,7 @@ class _Sending:
             if progress is not None and self.documents % _BETWEEN_CALLS == 0:
                 progress(self.documents)
         if not self.documents:
-            raise ImportFileError("There is no document with predictions: predict some first.")
+            raise ImportFileError(_("There is no document with predictions: predict some first."))
 
     def add(self, document: PredictedDocument) -> None:
         """Keep a document with its runs, and import the pairs of phrases that are new."""

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from anyio import CapacityLimiter, to_thread
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
@@ -19,7 +19,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from annotation.passwords import AT_ONCE, LONGEST_PASSWORD, SHORTEST_PASSWORD
 from annotation.services.bundle import DamagedError, UnreachableError, UnwritableError
 from annotation.services.sign_in import LONGEST_SESSION, SignInService
-from annotation.translation import _
+from annotation.translation import _, ngettext
 from annotation.types import User
 from annotation.wording import write_date
 from kpdemo.translation import (
@@ -30,6 +30,7 @@ from kpdemo.translation import (
     set_language,
     use_language,
 )
+from kpdemo.ui.html import group_digits
 from kpdemo.ui.serving import cookie_name, is_secure
 
 PREFIX = "/annotate"
@@ -149,6 +150,7 @@ def load_templates() -> Environment:
         html_language=html_language,
         write_date=write_date,
         _=_say,
+        ngettext=_count,
     )
     return templates
 
@@ -156,6 +158,11 @@ def load_templates() -> Environment:
 def _say(message: str, **values: object) -> Markup:
     """A sentence of a template in the reader's language; what is filled in is escaped unless it is markup."""
     return Markup(_(message)).format(**values)
+
+
+def _count(one: str, more: str, count: int) -> Markup:
+    """The same with a number, which stands there as {count}."""
+    return escape(ngettext(one, more, count, count=group_digits(count)))
 
 
 async def speak(request: Request) -> None:

@@ -13,6 +13,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.predictions import PATH, HandOvers, SendService
 from annotation.services.projects import OverviewService, ProjectLine
 from annotation.services.sign_in import SignInService
+from annotation.translation import _
 from annotation.types import Role, User
 from annotation.web.responder import Responder, read_form, sign_in_address
 from annotation.wording import beginning, whole_in
@@ -51,6 +52,7 @@ class SendPages:
         user = await self._responder.user_of(request)
         if user is None:
             return self._responder.go(sign_in_address(f"{PATH}{token}"))
+        await self._responder.speak_for(request, user)
         return await self._responder.ask(self._page, token, user, request.query_params.get("project", ""))
 
     async def send(self, request: Request, token: str) -> Response:
@@ -59,6 +61,7 @@ class SendPages:
         user = await self._responder.user_of(request)
         if user is None:
             return self._responder.go(sign_in_address(f"{PATH}{token}"))
+        await self._responder.speak_for(request, user)
         return await self._responder.ask(self._send, token, user, form)
 
     def _page(
@@ -80,12 +83,12 @@ class SendPages:
             status=200 if error is None else 422,
             error=error,
             user=user,
-            token=token,
+            here=_address(token, asked),
             projects=projects,
             refusals=[(line.name, refusals[line.id]) for line in administered if line.id in refusals],
             new_name=(name or self._sending.unused_name(documents)) if user.is_administrator else "",
             other_settings=f"/annotate/?type={TYPE}",
-            graded=CLSS.text,
+            graded=CLSS.words,
             is_new=asked == NEW,
             chosen=chosen,
             new=new,
@@ -130,7 +133,7 @@ class SendPages:
         project = next((line for line in self._projects(user) if line.id == project_id), None)
         if project_id is None:
             return self._responder.show("closed.html", status=410, error=error, user=user)
-        return self._responder.show("sent.html", user=user, project=project)
+        return self._responder.show("sent.html", user=user, here=_address(token), project=project)
 
     def _projects(self, user: User) -> list[ProjectLine]:
         """The projects that the user administers, by name."""
@@ -138,8 +141,14 @@ class SendPages:
         return [line for line in lines if user.is_administrator or Role.ADMINISTRATOR in line.roles]
 
 
+def _address(token: str, asked: str = "") -> str:
+    """The page, also where a form of it was refused, with the project that is asked for."""
+    number = whole_in(asked)
+    return f"{PATH}{token}" if number is None else f"{PATH}{token}?project={number}"
+
+
 def _number(text: str) -> int:
     number = whole_in(text)
     if number is None:
-        raise NotFoundError("No project is chosen: choose one of your projects.")
+        raise NotFoundError(_("No project is chosen: choose one of your projects."))
     return number

@@ -32,6 +32,7 @@ from annotation.web.mount import ANNOTATION_PATHS, add_annotation_routes
 from annotation.web.responder import COOKIE
 from db import models
 from kpdemo.io.predictions import bundle_of, count_phrases
+from kpdemo.translation import LANGUAGE_COOKIE
 from kpdemo.types import Document
 from kpdemo.ui.serving import SecurityMiddleware
 from tests.fakes import FakePredictor
@@ -156,6 +157,52 @@ def test_who_sends_to_a_project_whose_raters_are_done_is_told_before(client, ser
     assert more.index(warning) < more.index('<button type="submit" autofocus>Send')
 
 
+def texts_of(page: str) -> set[str]:
+    """What a reader sees in the main part of a page, and its title."""
+    texts = re.split(r"<[^>]*>", page[page.index("<main") : page.index("</main>")])
+    return {text for text in map(str.strip, texts) if re.search(r"[^\W\d_]{2}", text)}
+
+
+def test_every_page_of_sending_is_in_the_reader_s_language(client, services, path):
+    eva, root = as_user(services, "Eva"), as_user(services, "root")
+    stars = ProjectSettings("Stars", types=(TYPE,), scale=STS, step=Decimal(1), raters_per_pair=1)
+    services.projects.create(stars, created_by=services.accounts.user("root"))
+    names = {"Mine", "Other", "Stars", "one", "two", unescape(AWKWARD)}
+    asked = [(path, root), (f"{path}?project=2", root), (path, eva), (path, as_user(services, "Ana"))]
+
+    def both(address: str, headers: dict[str, str], **form: str) -> tuple[str, str]:
+        pages = []
+        for code in ("en", "de"):
+            told = {**headers, "cookie": f"{headers['cookie']}; {LANGUAGE_COOKIE}={code}"}
+            ask = client.post if form else client.get
+            page = ask(address, headers=told, **({"data": form} if form else {}))
+            assert f'<html lang="{code}">' in page.text
+            assert "data-language-menu" in page.text or page.status_code == 410
+            pages.append(page.text)
+        return pages[0], pages[1]
+
+    shown = [both(address, headers) for address, headers in asked]
+    shown += [
+        both(path, root, project="new", name="Mine"),
+        both(path, root, project="3"),
+        both(path, root, project=""),
+    ]
+    assert f'data-address="{path}?project=3"' in shown[-2][1], "a choice of language asks for the page again"
+    send(client, path, eva)
+    grade(services.database, 1, dict.fromkeys(pairs_of(services.database, 1), "3"))
+    more = [
+        services.handovers.keep(each) for each in (bundle(), bundle("More"), bundle(models=("one", "three")))
+    ]
+    shown += [both(address, eva) for address in (*more, path, "/annotate/send/unknown")]
+    shown.append(both(path, as_user(services, "Ana")))
+    for english, german in shown:
+        assert {unescape(text) for text in texts_of(english) & texts_of(german)} <= {*names, "More", "three"}
+    said = " ".join(german for _english, german in shown)
+    assert "0 bis 4 in Schritten von 0,25" in said
+    assert "Nichts Neues für <bdi>Mine</bdi>" in said
+    assert "sind fertig" in said
+
+
 def test_nothing_is_sent_that_is_there_already(client, services, path):
     eva = as_user(services, "Eva")
     send(client, path, eva)
@@ -198,8 +245,8 @@ def test_only_projects_that_can_take_the_predictions_are_offered(client, service
     services.known_pairs.import_training(2, [KnownPair(shown_first, Decimal(3))])
     shown = client.get(path, headers=as_user(services, "root")).text
     assert f"Send {count_phrases(bundle())} pairs of 1 document to <bdi>Mine</bdi>?" in shown
-    assert "<option" not in shown[: shown.index("<h2>")]
-    assert "2 projects of yours cannot take it" in shown
+    assert "<option" not in shown[shown.index("<main") : shown.index("<h2>")]
+    assert "2 projects of yours cannot take these predictions" in shown
     assert "<bdi>Stars</bdi>: Stars grades 0 to 5 in steps of 0.05, and predicted keyphrases are" in shown
     assert "is a training pair of the project, whose grade is known" in shown
     answer = send(client, path, as_user(services, "root"), "3")

@@ -13,6 +13,7 @@ import pytest
 from babel.messages.jslexer import tokenize
 
 from annotation.locale.update import PROJECT, RATER
+from annotation.quality import WRONG_CHECKS, ExcludedGrades, describe_excluded
 from annotation.senses import NO_WORDNET, WORDNET_ADVICE
 from annotation.systems import CALIBRATED, LEFT_OUT, tell_remark
 from annotation.translation import CATALOGUES, _, ngettext
@@ -125,6 +126,16 @@ def test_what_is_kept_in_english_is_told_in_the_reader_s_language():
     assert "word2sense ist ausgelassen: In /a ist kein WordNet (data.adj fehlt): unter Debian" in told
 
 
+def test_the_reason_why_a_rater_is_blocked_is_told_in_the_reader_s_language():
+    blocked = ExcludedGrades("rater 2", 7, WRONG_CHECKS.format(wrong=3, checks=5), "2026-03-01")
+    by_hand = ExcludedGrades("rater 3", 1, "Grades at random.", "2026-03-02")
+    assert "(2026-03-01: 3 of the last 5 check grades were wrong)" in describe_excluded([blocked])
+    with use_language("de"):
+        told = describe_excluded([blocked, by_hand])
+    assert "3 der letzten 5 Kontrollbewertungen waren falsch" in told
+    assert "Grades at random." in told
+
+
 WHOLE = (
     *("accounts", "adjudicate", "agreement", "crowds", "figures", "leaderboard", "pages", "pairs"),
     *("predictions", "projects", "quality", "rate", "senses", "widgets", "wording", "writing"),
@@ -158,7 +169,7 @@ def test_every_text_of_the_pages_is_marked(name):
     assert [text for text in texts_in_html("f'<p id=x>{a} Hello you</p>'") if is_text.match(text)]
 
 
-@pytest.mark.parametrize("name", RATER.templates)
+@pytest.mark.parametrize("name", [*RATER.templates, *PROJECT.templates])
 def test_every_text_of_the_templates_is_marked(name):
     template = (ROOT / name).read_text(encoding="utf-8")
     bare = re.sub(r"{{.*?}}|{%.*?%}|<(?:style|script)>.*?</(?:style|script)>", "", template, flags=re.DOTALL)
