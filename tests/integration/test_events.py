@@ -218,6 +218,6 @@ def test_whatever_is_recorded_can_be_told_in_the_reader_s_language():
     added = Event(now, "account added", None, {"name": "Ben", "is_administrator": True})
     with use_language("de"):
         shown = events_html([event, added])
-    for text in ("Projekt geändert", "Vergleichstypen: a → a, b", "Konsole", "Konto hinzugefügt"):
+    for text in ("Projekt geändert", "Vergleichstypen: a → a, b", "Befehlszeile", "Konto hinzugefügt"):
         assert text in shown
     assert "Name: Ben; Serververwaltung" in shown
