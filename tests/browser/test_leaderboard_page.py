@@ -121,6 +121,7 @@ def test_another_gold_set_brings_its_systems_to_compare_and_to_remove(site, brow
         page.keyboard.press("Escape")
 
 
+@pytest.mark.slow
 def test_systems_are_compared_in_the_language_of_the_reader(site, browser, project, tmp_path):
     systems = site.services.systems
     own = systems.own_gold(project.id)

@@ -96,6 +96,7 @@ def test_a_chosen_sense_becomes_a_pair_whose_meanings_a_rater_sees(senses_site, 
     watch.check()
 
 
+@pytest.mark.slow
 def test_a_sense_is_chosen_in_the_language_of_the_reader(senses_site, browser, project):
     address = f"/annotate/senses?project={project}"
     page, watch = german_page(senses_site, browser, "root", address), Watch()

@@ -209,6 +209,7 @@ def test_groups_are_named_by_their_content_on_the_map_and_beside_it(drawn):
     fold.locator("summary").click()
 
 
+@pytest.mark.slow
 def test_the_legend_hides_a_kind_and_shows_it_again(drawn):
     shown = drawn.locator(f"{CHART.format('extractor')} .scatterlayer .trace", has=drawn.locator(".point"))
     name = drawn.locator(f"{CHART.format('extractor')} .textpoint").filter(visible=True, has_text="document")

@@ -365,7 +365,7 @@ def test_the_export_section_counts_links_and_lists(rated):
     assert f"/annotate/download/{rated.id}/gold.zip?format=csv&amp;unfinished=list&amp;raters=none" in result
     assert "holds no raters" not in result
     result, _ = handlers.show("semeval", "list", "named", False, request(rated, "admin"))
-    assert "This layout holds no genres, no raters' grades and no comments." in result
+    assert "This layout holds no genres, no raters&#x27; grades and no comments." in result
     for name in ("judith", "rita", "stranger", None):
         assert "download" not in "".join(handlers.show("csv", "list", "none", True, request(rated, name)))
 

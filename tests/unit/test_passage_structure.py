@@ -58,7 +58,12 @@ def test_a_graph_finds_as_many_as_are_asked_for(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "config", [IndexConfig("ivf", nlist=30), IndexConfig("hnsw"), IndexConfig("ivfpq", nlist=30, pq_m=2)]
+    "config",
+    [
+        IndexConfig("ivf", nlist=30),
+        IndexConfig("hnsw"),
+        pytest.param(IndexConfig("ivfpq", nlist=30, pq_m=2), marks=pytest.mark.slow),
+    ],
 )
 def test_a_structure_on_the_disk_finds_what_it_finds_in_memory(tmp_path, config):
     vectors = np.random.default_rng(3).normal(size=(10_000, 8)).astype(np.float32)
