@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from annotation.adjudication import cause_within
 from annotation.errors import SettingsError
-from annotation.translation import _, mark
+from annotation.quality import WRONG_CHECKS
+from annotation.translation import _, mark, retell
 from annotation.types import Cause
 from kpdemo.io.files import parse_json
 
@@ -254,6 +255,8 @@ def _value(name: str, value: object, grouped: Callable[[int], str]) -> str:
         return cause_within(Cause(str(value)))
     if name == "role":
         return _(str(value))
+    if name == "reason":
+        return retell(str(value), WRONG_CHECKS)
     return str(value)[:DIGEST_LENGTH] if name.endswith("sha256") else str(value)
 
 

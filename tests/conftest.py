@@ -6,10 +6,12 @@ import gc
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
-from functools import cache
+from functools import cache, partial, wraps
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
     from db import Database
+    from kpdemo.types import Predictor
     from tests.profiles import Profiles
 
 # Before gradio or transformers is imported anywhere: both read these at import time.
@@ -72,6 +75,50 @@ def _commands_are_built_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(main, "get_command", cache(main.get_command))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _what_is_made_again_and_again_is_made_once() -> Iterator[None]:
+    """Of the modules that the tests have imported: a run of one file of them pays for nothing else."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "db.migrations" in sys.modules:
+            _copy_tables(patch)
+        if "kpdemo.predictors" in sys.modules:
+            _keep_included_models(patch)
+        if "gradio" in sys.modules:
+            # An application of the server is made after each page, and by `mount_gradio_app` anew.
+            unused = SimpleNamespace(create_app=lambda pages, **_: None)
+            patch.setattr("gradio.blocks.App", unused)
+        yield
+
+
+def _copy_tables(patch: pytest.MonkeyPatch) -> None:
+    """Give a new SQLite database what the migrations made of the first one: a tenth of what they cost."""
+    from alembic import command
+
+    from tests.databases import migrated_file, upgrade_by_copying
+
+    migrated_file()
+    patch.setattr(command, "upgrade", partial(upgrade_by_copying, command.upgrade))
+
+
+def _keep_included_models(patch: pytest.MonkeyPatch) -> None:
+    """Each command line would read the default model anew: longer than most predictions take."""
+    from kpdemo import predictors
+
+    included = predictors.DEFAULT_FOLDER.parent
+    read = predictors._load_folder
+    kept: dict[tuple[Path, str, Path | None], Predictor] = {}
+
+    @wraps(read)
+    def keep(folder: Path, device: str, index: Path | None = None) -> Predictor:
+        if any(path is not None and included not in path.parents for path in (folder, index)):
+            return read(folder, device, index)
+        if (asked := (folder, device, index)) not in kept:
+            kept[asked] = read(*asked)
+        return kept[asked]
+
+    patch.setattr(predictors, "_load_folder", keep)
 
 
 def unavailable(reason: str) -> NoReturn:

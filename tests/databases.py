@@ -6,7 +6,7 @@ import os
 import sqlite3
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from alembic.config import Config
 from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.orm import Session
 
 from db import Database, checks
 from db.database import parse_url
-from db.migrations import upgrade
+from db.migrations import MIGRATIONS, revision_of, upgrade
 from db.models import (
     AccessToken,
     Adjudication,
@@ -206,6 +207,28 @@ def migrated_file() -> bytes:
         upgrade(database)
         database.dispose()  # the last connection moves everything from the -wal into the file
         return path.read_bytes()
+
+
+def upgrade_by_copying(run_steps: Callable[[Config, str], None], config: Config, to: str) -> None:
+    """What Alembic's `upgrade` does, without its steps where an SQLite database has no tables yet."""
+    connection = config.attributes["connection"]
+    folder = config.get_main_option("script_location")
+    is_new = connection.dialect.name == "sqlite" and revision_of(connection) is None
+    if not (is_new and folder == str(MIGRATIONS.folder) and to == MIGRATIONS.head):
+        return run_steps(config, to)
+    for statement in _statements():
+        connection.exec_driver_sql(statement)
+    return None
+
+
+@cache
+def _statements() -> list[str]:
+    """What makes the tables, without the triggers, which an upgrade puts there after the last step."""
+    with tempfile.TemporaryDirectory() as folder, closing(sqlite3.connect(f"{folder}/x.db")) as connection:
+        Path(folder, "x.db").write_bytes(migrated_file())
+        made = "SELECT sql FROM sqlite_master WHERE type IN ('table', 'index') AND sql IS NOT NULL"
+        statements = [statement for (statement,) in connection.execute(made)]
+    return [*statements, f"INSERT INTO alembic_version VALUES ('{MIGRATIONS.head}')"]
 
 
 @cache

@@ -279,6 +279,7 @@ def test_developers_are_told_what_the_tests_need():
     assert [name for name in ("`POSTGRESQL_URL`", "127.0.0.1:5432/test", "`CI`") if name not in told] == []
 
 
+@pytest.mark.slow
 def test_the_documentation_builds_as_a_site_with_every_link_checked(tmp_path):
     build = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(tmp_path / "site")]
     subprocess.run(build, cwd=ROOT, check=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})

@@ -86,6 +86,7 @@ def without_extras(code: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_the_package_predicts_without_its_extras():
     code = """
 import kpdemo

@@ -52,6 +52,7 @@ from annotation.wording import beginning, check_name, name_key
 from db import Database, models
 from db.errors import DamagedError, UnreachableError
 from db.models import HandOver, Pair, Project, SentDocument, SentOrder, SentPhrase, SentPrediction, SentRun
+from kpdemo.translation import ENGLISH
 
 KEPT_MINUTES = 60
 REMEMBERED_HOURS = 24
@@ -291,14 +292,19 @@ class SendService:
         *,
         order: QueueOrder | None = None,
         by: User | None = None,
+        language: str = ENGLISH,
     ) -> tuple[int, SentSummary]:
         """As `send`, to a project that is made for it, with the type of keyphrases; its id. Both or neither.
+
+        Args:
+            language: of the project, and of the guidelines that it starts with.
 
         Raises:
             SettingsError: the name cannot be used, or is taken.
             ImportFileError: as of `send`.
         """
-        settings = ProjectSettings(name, types=(TYPE,), guidelines=starter_guidelines((TYPE,)))
+        guidelines = starter_guidelines((TYPE,), language)
+        settings = ProjectSettings(name, types=(TYPE,), guidelines=guidelines, language=language)
         kept = check_settings(settings)
         with self._database.session() as session:
             project = add_project(session, kept, self._clock(), by)

@@ -17,6 +17,7 @@ from annotation.translation import _
 from annotation.types import Role, User
 from annotation.web.responder import Responder, read_form, sign_in_address
 from annotation.wording import beginning, whole_in
+from kpdemo.translation import current_language
 
 NEW = "new"
 """In place of the id of a project: one that is made for what is sent."""
@@ -112,8 +113,9 @@ class SendPages:
             self._accounts.require(user.name, project_id, Role.ADMINISTRATOR)
             documents = self._handovers.documents(token)
             if project_id is None:
+                order = order or QueueOrder.DOCUMENT
                 project_id, summary = self._sending.send_to_new(
-                    name, documents, order=order or QueueOrder.DOCUMENT, by=user
+                    name, documents, order=order, by=user, language=current_language()
                 )
             else:
                 order = order or self._sending.usual_order(project_id)

@@ -58,7 +58,7 @@ PAGES = {
 }
 """Where each page is, and what is there once it is drawn."""
 WITHOUT_SESSION = ("sign-in", "invitation", "used link")
-MOST_SEEN = ("home", "adjudicate", "agreement", "invitation")
+MOST_SEEN = ("home", "invitation")
 """Looked at by `make test` too."""
 
 

@@ -221,6 +221,7 @@ def test_save_is_in_view_under_long_texts_and_no_word_of_the_scale_is_broken(ben
         assert page.evaluate(WIDTH) <= width
 
 
+@pytest.mark.slow
 def test_n_and_p_walk_and_rest_while_writing_and_the_arrows_of_the_scale_go_without_keys(bench):
     page = bench(3).open()
     note, value = page.get_by_label("Note (optional)"), page.locator("#adjudicate-value b")
@@ -355,6 +356,7 @@ def test_new_work_is_told_and_moves_nothing_that_is_being_decided(bench):
     expect(said(page)).to_contain_text("decided 1, scale in the meantime, and yours was not saved")
 
 
+@pytest.mark.slow
 def test_new_work_on_an_empty_queue_is_opened_on_asking(bench):
     desk = bench([])
     page = desk.open(has_clock=True)
@@ -419,6 +421,7 @@ def test_a_decision_is_revised_and_withdrawn_with_its_history(bench):
     assert desk.queue() == ["p1", "p2"]
 
 
+@pytest.mark.slow
 def test_a_rating_that_changed_opens_the_pair_again(bench):
     desk = bench(1)
     services, project = desk.site.services, desk.project
@@ -455,15 +458,9 @@ def test_any_text_is_shown_as_it_is_and_equal_grades_are_stacked(bench):
     assert abs(boxes[0]["y"] - boxes[1]["y"]) >= boxes[0]["height"]
 
 
-@pytest.mark.parametrize(
-    ("scheme", "width"),
-    [
-        ("dark", 390),
-        pytest.param("light", 1280, marks=pytest.mark.slow),
-        pytest.param("light", 390, marks=pytest.mark.slow),
-        pytest.param("dark", 1280, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_can_be_read_and_used_by_everybody(bench, scheme, width):
     desk = bench(disagreements([*AWKWARD, ("The ferry was late.", "late", "0", "4", "4")]))
     page = desk.open(viewport={"width": width, "height": 900}, color_scheme=scheme)
@@ -476,6 +473,7 @@ def test_it_can_be_read_and_used_by_everybody(bench, scheme, width):
     assert len(lefts) == (1 if width == 390 else 5), "on a phone one below the other, its words whole"
 
 
+@pytest.mark.slow
 def test_a_grade_taken_while_the_pair_is_drawn_again_stays(bench):
     desk = bench(2)
     page = desk.open()

@@ -113,6 +113,7 @@ def test_five_charts_are_drawn_by_the_server_alone(shown):
     assert boxes[0]["height"] == pytest.approx(boxes[1]["height"], abs=1)
 
 
+@pytest.mark.slow
 def test_pointing_at_a_chart_tells_the_figures(shown):
     point = shown.locator("#agreement-where-chart .scatterlayer .point").first
     point.scroll_into_view_if_needed()

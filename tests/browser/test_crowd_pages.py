@@ -205,6 +205,7 @@ def test_a_lead_makes_many_links_a_shared_one_and_revokes_it(site, browser, proj
     assert grade.evaluate("link => getComputedStyle(link).backgroundColor") != "rgba(0, 0, 0, 0)"
 
 
+@pytest.mark.slow
 def test_ticking_a_type_fills_in_guidelines_until_somebody_changes_them(site, browser, unused):
     page = site.page(browser, "root", "/annotate/?type=sentence2phrase")
     guidelines = page.locator("#new-guidelines textarea")

@@ -100,6 +100,7 @@ def test_choosing_other_files_forgets_the_answer(files, tmp_path):
     expect(files.locator("#files-downloads")).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_files_are_read_with_the_options_of_the_page_and_others_mark_the_answer_as_old(page, serve, tmp_path):
     open_page(page, serve(app.AppContext({"first": "phrases"}, lambda name: Pipeline(name, FirstPhrases))))
     page.get_by_role("tab", name="Files").click()

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
+import pytest
 from playwright.sync_api import expect
 
 from annotation.services.bundle import open_annotation
@@ -162,6 +163,7 @@ def stored_grades(database: Path) -> dict[str, float]:
         return {name: quarters / 4 for name, quarters in rows}
 
 
+@pytest.mark.slow
 def test_what_said_saved_survives_a_killed_server_and_the_rest_is_sent_later(browser, tmp_path):
     database, port, pairs = tmp_path / "kpdemo.db", free_port(), 16
     services = open_annotation(f"sqlite:///{database}")

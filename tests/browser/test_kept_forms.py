@@ -149,6 +149,7 @@ def test_settings_are_there_again_with_what_they_began_with_until_they_are_saved
     expect(page.locator("#project-kept")).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_a_new_project_is_there_again_until_it_is_made(site, browser, project, unused):
     page = site.page(browser, "root")
     page.get_by_role("button", name="New project").click()

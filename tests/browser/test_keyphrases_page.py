@@ -292,6 +292,7 @@ PRESS_TWICE = """async (button) => {
 }"""
 
 
+@pytest.mark.slow
 def test_keyphrases_and_code_can_be_copied_and_the_button_says_so_for_a_moment(demo):
     demo.context.grant_permissions(["clipboard-read", "clipboard-write"])
     predict(demo, BODY)
@@ -498,6 +499,7 @@ def counted(page, serve):
 GRAPHS = "Graph kernels compare molecules. Fast graph kernels compare large molecules of drugs."
 
 
+@pytest.mark.slow
 def test_options_choose_from_what_was_read_also_of_a_long_text(counted):
     page, rows = counted, counted.locator("#predict-phrases > li > .phrase-row > .phrase")
     for text in (GRAPHS, f"{GRAPHS} " * 300):
@@ -561,6 +563,7 @@ def test_a_model_that_has_no_style_and_compares_nothing_says_so(counted):
     expect_refusal(counted, "The style is indexer, but the model 'first' has only one")
 
 
+@pytest.mark.slow
 def test_open_options_push_neither_answer_nor_marked_text_down(fresh):
     predict(fresh, BODY, TITLE)
     places = [fresh.locator(name) for name in ("#predict-result", "#predict-text")]

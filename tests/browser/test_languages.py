@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import cache
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -45,6 +46,7 @@ def project(site: Site, unused: str) -> int:
     return project.id
 
 
+@cache
 def english_patterns() -> list[re.Pattern[str]]:
     """Each English message, whatever stands in its placeholders; but single words, which may be of both."""
     texts = {
@@ -61,9 +63,6 @@ def english_patterns() -> list[re.Pattern[str]]:
     return found
 
 
-ENGLISH = english_patterns()
-
-
 def assert_no_english(page: Page, within: str = "#rate-form", *, about: str = "") -> None:
     """`about` is what is said in English there, such as a definition of WordNet."""
     said = page.locator(within).evaluate(
@@ -71,7 +70,7 @@ def assert_no_english(page: Page, within: str = "#rate-form", *, about: str = ""
         ".map((labelled) => labelled.ariaLabel)].join('\\n')"
     )
     seen = page.locator(within).inner_text()
-    assert [p.pattern for p in ENGLISH if p.search(said) or p.search(seen)] == []
+    assert [p.pattern for p in english_patterns() if p.search(said) or p.search(seen)] == []
     own = re.sub(about, "", seen) if about else seen
     assert not re.search(r"\b(the|you|your|pair|pairs|with|and)\b", own), own
 
@@ -152,6 +151,7 @@ def test_a_german_project_is_german_on_a_phone_from_consent_to_the_end(site, bro
     watch.check()
 
 
+@pytest.mark.slow
 def test_an_adjudicator_decides_in_the_language_of_the_project(site, browser, unused):
     settings = ProjectSettings(unused, types=(TYPE,), raters_per_pair=2, language="de")
     project = site.services.projects.create(settings)
@@ -220,6 +220,7 @@ def test_a_rater_may_choose_another_language_than_the_project(site, browser, pro
     expect(page.locator("#rate-form")).to_have_attribute("lang", "zh-Hans")
 
 
+@pytest.mark.slow
 def test_accounts_are_managed_in_the_language_of_the_browser(empty_site, browser):
     page, watch = empty_site.page(browser, "root", "/annotate/users", locale="de-DE"), Watch()
     watch.over(page, empty_site.address)
@@ -297,6 +298,7 @@ TABS = {
 """Of each a place, and what it says once it is filled."""
 
 
+@pytest.mark.slow
 def test_a_lead_finds_no_english_sentence_on_the_tabs_of_a_project(site, browser, filled):
     page, watch = site.page(browser, "root", f"/annotate/project?project={filled}"), Watch()
     watch.over(page, site.address)

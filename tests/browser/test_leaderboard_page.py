@@ -147,6 +147,7 @@ def test_systems_are_compared_in_the_language_of_the_reader(site, browser, proje
     assert_no_english(page, "header.site")
 
 
+@pytest.mark.slow
 def test_a_system_is_uploaded_ranked_compared_saved_and_removed(site, browser, project, tmp_path):
     address = f"/annotate/leaderboard?project={project.id}"
     page = site.page(browser, "root", address, timezone_id="Asia/Kathmandu")

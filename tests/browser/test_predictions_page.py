@@ -117,6 +117,7 @@ def test_the_ticks_follow_the_model_of_the_page_and_the_link_goes_with_what_was_
     expect(page.locator("#files-send-result")).to_contain_text("Nothing sent yet.")
 
 
+@pytest.mark.slow
 def test_predictions_are_measured_in_the_language_of_the_project(site, browser, unused):
     database = site.services.database
     project = sent_project(database, name=unused, language="de")

@@ -147,6 +147,7 @@ def test_from_an_empty_server_to_the_first_grade(empty_site, browser):
     assert rating.ratings == (("Ada", Decimal(3)),)
 
 
+@pytest.mark.slow
 def test_columns_are_guessed_shown_and_assigned_before_the_import(site, browser, project):
     page, watch = site.context(browser, "root").new_page(), Watch()
     watch.over(page, site.address)

@@ -178,7 +178,7 @@ WITNESS = """() => {
     ("latency", "pause"),
     [
         (60, 40),
-        (600, 0),
+        pytest.param(600, 0, marks=pytest.mark.slow),
         pytest.param(60, 0, marks=pytest.mark.slow),
         pytest.param(600, 40, marks=pytest.mark.slow),
     ],
@@ -1117,7 +1117,8 @@ def test_each_text_is_shown_exactly_and_scrolls_by_itself(open_desk):
     assert desk.watch.complaints == []
 
 
-@pytest.mark.parametrize("scheme", ["dark", pytest.param("light", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["dark", "light"])
 def test_axe_finds_nothing_serious(open_desk, scheme):
     desk = open_desk(guidelines="# Read\n\n- [a link](https://example.org)\n\n| a | b |\n|--|--|\n| 1 | 2 |")
     page = desk.open(color_scheme=scheme)
@@ -1236,16 +1237,17 @@ POSITIONS = """() => ({
 })"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "scale"),
     [
         ((390, 800), ""),
-        pytest.param((844, 390), "0-10", marks=pytest.mark.slow),
-        pytest.param((390, 664), "1-7", marks=pytest.mark.slow),
-        pytest.param((390, 664), "0-10", marks=pytest.mark.slow),
-        pytest.param((640, 400), "", marks=pytest.mark.slow),
-        pytest.param((844, 390), "", marks=pytest.mark.slow),
-        pytest.param((320, 568), "sts", marks=pytest.mark.slow),
+        ((844, 390), "0-10"),
+        ((390, 664), "1-7"),
+        ((390, 664), "0-10"),
+        ((640, 400), ""),
+        ((844, 390), ""),
+        ((320, 568), "sts"),
     ],
 )
 def test_submit_is_in_sight_of_each_of_13_long_pairs_on_a_phone(open_desk, size, scale):
@@ -1556,7 +1558,9 @@ def widest_overflow(page: Page) -> int:
     return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
 
-@pytest.mark.parametrize("size", [{"width": 1280, "height": 800}, PHONE])
+@pytest.mark.parametrize(
+    "size", [{"width": 1280, "height": 800}, pytest.param(PHONE, marks=pytest.mark.slow)]
+)
 def test_a_scale_from_0_to_10_is_drawn_with_a_button_and_a_key_for_each_point(open_desk, site, size):
     desk = open_desk([NewPair(f"w{at}", "word2word", f"tiger {at}", "cat") for at in range(3)], **TEN)
     page = desk.open(viewport=size)
@@ -1584,6 +1588,7 @@ def test_a_scale_from_0_to_10_is_drawn_with_a_button_and_a_key_for_each_point(op
     assert sorted(pair.grade for pair in given) == [Decimal("7.25"), Decimal(10)]
 
 
+@pytest.mark.slow
 def test_an_own_scale_speaks_the_projects_own_words(open_desk):
     scale, step = parse_scale("1-5/0.5")
     pairs = [NewPair("a", "word2word", "Tiger", "Katze")]

@@ -24,6 +24,7 @@ def expect_text(page: Page, text: str) -> None:
     expect(page.locator("#predict-document textarea")).to_have_value(text)
 
 
+@pytest.mark.slow
 def test_a_reload_a_language_and_back_keep_text_and_tab_and_a_new_tab_shows_nothing_of_them(fresh, address):
     write(fresh)
     fresh.reload()

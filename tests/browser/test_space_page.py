@@ -279,6 +279,7 @@ def test_without_a_text_the_page_says_what_to_do_and_markup_in_one_stays_text_in
     assert "&lt;img src=x onerror=alert(1)&gt; ${1+1}" in json.dumps(texts)
 
 
+@pytest.mark.slow
 def test_a_map_is_saved_as_a_picture(drawn):
     drawn.locator("#space-extractor-save").scroll_into_view_if_needed()
     with drawn.expect_download() as download:
@@ -287,7 +288,7 @@ def test_a_map_is_saved_as_a_picture(drawn):
     assert Path(download.value.path()).read_text(encoding="utf-8").count(">document</text>") == 1
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.slow), "dark"])
 def test_everybody_can_read_the_map(drawn, scheme):
     expect(drawn.locator(CHART.format("extractor"))).to_have_attribute("role", "img")
     with shown_in(drawn, scheme):

@@ -168,6 +168,7 @@ def test_a_handler_that_is_not_for_this_user_refuses(client, handlers, signed_in
     assert {api_name: text for api_name, text in answers.items() if not is_refusal(text)}.keys() == silent
 
 
+@pytest.mark.slow
 def test_the_administrator_is_not_refused(client, handlers, services, signed_in):
     """The test above would also pass if everything were closed."""
     answers = {name: ask(client, name, inputs, signed_in["root"]) for name, inputs in handlers.items()}

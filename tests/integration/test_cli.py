@@ -206,7 +206,9 @@ class TestOneDocument:
             "Rocket 🚀 science 🎉 works",
             "Networks ברוכים learn words daily",
             "Line one\r\nline two",
-            pytest.param("Neural networks learn representations. " * 27_000, id="a megabyte"),
+            pytest.param(
+                "Neural networks learn representations. " * 27_000, id="a megabyte", marks=pytest.mark.slow
+            ),
         ],
     )
     def test_unusual_text_keeps_its_offsets(self, run: Run, text: str) -> None:

@@ -19,8 +19,6 @@ from db.cli import main
 from db.migrations import MIGRATIONS, upgrade
 from tests.databases import fill
 
-pytestmark = pytest.mark.both_databases
-
 ROOT = Path(__file__).parent.parent.parent
 HEAD = MIGRATIONS.head
 

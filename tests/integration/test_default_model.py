@@ -52,6 +52,7 @@ def test_by_itself_and_in_company_an_abstract_gets_the_same(predictor):
     assert [k.score for k in together.present] == pytest.approx([k.score for k in alone.present], abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_long_text_is_read_to_its_end(predictor):
     filler = "The committee met again and nothing was decided about the budget. " * 400  # some twenty windows
     text = f"{filler}A variational quantum eigensolver estimates ground state energies."

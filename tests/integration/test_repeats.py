@@ -24,8 +24,6 @@ from tests.databases import row_problems
 from tests.people import MovableClock, at_once
 from tests.raters import check, check_finished, new_world
 
-pytestmark = pytest.mark.both_databases
-
 PAIRS = 60
 PERCENT = 20
 

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 
 from annotation.errors import HandOverError, ImportFileError
 from annotation.files.predictions import read_bundle
-from annotation.guidelines import is_starter
+from annotation.guidelines import is_starter, starter_guidelines
 from annotation.predictions import TYPE, QueueOrder, pool
 from annotation.scale import CLSS, STS
 from annotation.services.bundle import Services, open_services
@@ -276,6 +276,17 @@ def test_a_project_is_made_for_what_is_sent_and_nothing_is_lost_by_a_name_that_i
     assert [member.user.name for member in services.projects.members(3)] == ["root"]
     again = services.handovers.keep(bundle(models=("one", "two", "three")))
     assert f"{name} (2)" in unescape(client.get(again, headers=root).text)
+
+
+def test_a_project_that_is_made_speaks_the_language_of_who_sends(client, services, path):
+    headers = as_user(services, "root")
+    client.post(
+        path,
+        data={"project": "new", "name": "Auf Deutsch"},
+        headers={**headers, "cookie": f"{headers['cookie']}; {LANGUAGE_COOKIE}=de"},
+    )
+    made = services.projects.get(3).settings
+    assert (made.language, made.guidelines) == ("de", starter_guidelines((TYPE,), "de"))
 
 
 def test_a_project_is_made_only_together_with_its_pairs(services):

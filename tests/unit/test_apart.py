@@ -124,7 +124,8 @@ def test_a_process_that_ended_otherwise_is_not_said_to_have_taken_too_long(pdfs,
 
 
 @pytest.mark.parametrize(
-    "way", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGKILL]
+    "way",
+    [*(pytest.param(way, marks=pytest.mark.slow) for way in (signal.SIGINT, signal.SIGTERM)), signal.SIGKILL],
 )
 def test_the_process_ends_with_its_program_in_whatever_way(tmp_path, way):
     """As a server does it: the thread that waits for the answer keeps nobody waiting."""

@@ -455,6 +455,7 @@ def test_a_line_of_200_mb_is_refused_before_it_is_read():
     assert endless.left > 190_000_000 - 16_777_216
 
 
+@pytest.mark.slow
 def test_files_stream():
     rows = io.BufferedReader(io.BytesIO(line().encode() * 20_000))
     tracemalloc.start()

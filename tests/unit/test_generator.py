@@ -356,6 +356,7 @@ class TestCheckpoint:
             load_generator(stored)
 
 
+@pytest.mark.slow
 def test_generating_with_the_small_decoder_needs_no_transformers(tmp_path):
     tiny_bert(tmp_path / "backbone")
     TestCheckpoint().store(tmp_path, tmp_path / "model")

@@ -42,6 +42,7 @@ def test_present_keyphrases_come_first_by_their_places_each_once(tmp_path):
     assert gold == ["graph kernel", "neural network", "structure", "proteins"]  # likelihood is of that order
 
 
+@pytest.mark.slow
 def test_what_was_learnt_by_heart_is_written(tmp_path):
     torch.manual_seed(0)
     tiny_bert(tmp_path / "backbone")

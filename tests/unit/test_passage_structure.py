@@ -85,6 +85,7 @@ def test_structures_may_be_opened_and_left_again_and_again(tmp_path):
         gc.collect()
 
 
+@pytest.mark.slow
 def test_the_best_of_compressed_vectors_are_compared_again():
     vectors = np.random.default_rng(3).normal(size=(10_000, 4)).astype(np.float32)
     config = IndexConfig("ivfpq", nlist=8, pq_m=1)

@@ -55,6 +55,7 @@ def test_any_number_of_points_has_a_place(method, count):
         assert distances(plane.places)[~np.eye(count, dtype=bool)].min() > 0
 
 
+@pytest.mark.slow
 def test_five_hundred_points_keep_their_neighbours():
     vectors = two_groups(250)
     plane = project(vectors, Method.TSNE)

@@ -53,6 +53,7 @@ def has_ended(process: int) -> bool:
     return wait_for(lambda: not exists(process))
 
 
+@pytest.mark.slow
 def test_what_others_read_is_what_is_read_here():
     from tests.tiny import tiny_tokenizer  # here: the processes import this file, and need no models
 

@@ -9,7 +9,9 @@ import pytest
 
 from annotation.changes import detail_words, merge_settings, print_settings
 from annotation.errors import SettingsError
+from annotation.quality import WRONG_CHECKS
 from annotation.types import ProjectSettings
+from kpdemo.translation import use_language
 
 BEFORE = ProjectSettings("harbour", guidelines="Be kind. 🦜")
 SEEN = print_settings(BEFORE)
@@ -61,3 +63,9 @@ def test_an_event_of_one_number_before_and_after_is_no_change_of_settings():
 )
 def test_an_event_says_of_a_new_account_whether_it_is_an_administrator_only_if_it_is(is_one, said):
     assert detail_words({"name": "ana", "is_administrator": is_one}) == said
+
+
+def test_why_a_rater_was_blocked_is_said_in_the_reader_s_language():
+    blocked = {"member": "ana", "reason": WRONG_CHECKS.format(wrong=3, checks=5)}
+    with use_language("de"):
+        assert detail_words(blocked).endswith("3 der letzten 5 Kontrollbewertungen waren falsch")

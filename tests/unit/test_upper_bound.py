@@ -60,6 +60,7 @@ def test_it_is_lower_than_against_a_mean_that_has_the_rater_in_it():
     assert found.pearson.value < found.pearson.high < with_them
 
 
+@pytest.mark.slow
 def test_the_interval_is_that_of_pairs_drawn_one_by_one():
     rng = np.random.default_rng(4)
     table = np.clip(np.rint(rng.uniform(0, 8, 80) + rng.normal(0, 2, (3, 80))), 0, 8) / 2
