@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from annotation.changes import merge_settings
 from annotation.crowds import (
     MOST_DAYS,
     MOST_PEOPLE,
@@ -316,17 +317,31 @@ class CrowdService:
         with self._database.reading() as session:
             return _settings_of(session, find_project(session, project_id).id)
 
-    def change(self, project_id: int, settings: CrowdSettings, *, by: User | None = None) -> CrowdSettings:
+    def change(
+        self,
+        project_id: int,
+        settings: CrowdSettings,
+        *,
+        seen: str | None = None,
+        by: User | None = None,
+    ) -> CrowdSettings:
         """Change what a project tells at the end. Codes that were shown stay in the table.
+
+        Args:
+            seen: the settings that the change began with, from `print_settings`: what somebody else changed
+                since then stays; None puts `settings` in the place of whatever there is.
 
         Raises:
             NotFoundError: there is no such project.
-            SettingsError: a setting cannot be used.
+            SettingsError: a setting cannot be used, or was changed by somebody else too.
         """
         kept = check_crowd_settings(settings)
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
-            if _settings_of(session, project.id) == kept:
+            before = _settings_of(session, project.id)
+            if seen is not None:
+                kept = merge_settings(kept, before, seen)
+            if kept == before:
                 return kept
             session.merge(
                 models.CrowdSettings(

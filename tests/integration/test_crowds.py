@@ -12,6 +12,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from annotation.changes import print_settings
 from annotation.consent import text_hash
 from annotation.crowds import CrowdSettings, Outcome, Source, Worker
 from annotation.errors import AccessError, InvitationError, SettingsError, TooManyAttemptsError
@@ -173,6 +174,16 @@ def test_an_end_that_cannot_be_shown_is_refused(crowds, project, settings, said)
     with pytest.raises(SettingsError, match=said):
         crowds.change(project, CrowdSettings(**settings))
     assert crowds.settings(project) == CrowdSettings()
+
+
+def test_two_leads_who_change_the_end_undo_nothing_of_each_other(crowds, project):
+    crowds.change(project, CrowdSettings("DONE", contact="lab@example.org"))
+    seen = print_settings(crowds.settings(project))
+    crowds.change(project, CrowdSettings("DONE", "OUT", contact="lab@example.org"), seen=seen)
+    kept = crowds.change(project, CrowdSettings("DONE", contact="desk@example.org"), seen=seen)
+    assert kept == crowds.settings(project) == CrowdSettings("DONE", "OUT", contact="desk@example.org")
+    with pytest.raises(SettingsError, match="Somebody else has changed the line on whom to ask"):
+        crowds.change(project, CrowdSettings("DONE", contact="me@example.org"), seen=seen)
 
 
 @pytest.mark.parametrize("typed", ["tomorrow", "0001-01-01 00:00+14:00", "9999-12-31 23:00-10:00"])
