@@ -32,7 +32,15 @@ from annotation.services.project_rows import checks_project_of, find_project
 from annotation.services.quality import Standing, Work, WorkService, quality_of, standings_of, training_in_use
 from annotation.services.sign_in import Attempt, address_key, admit, new_token, start_session, token_hash
 from annotation.services.transactions import count_where
-from annotation.services.users import find_user, get_user, id_of, maker_may, name_is_taken, new_user
+from annotation.services.users import (
+    find_user,
+    get_user,
+    id_of,
+    lock_user,
+    maker_may,
+    name_is_taken,
+    new_user,
+)
 from annotation.translation import _
 from annotation.types import Clock, Role, User, utcnow
 from annotation.wording import (
@@ -254,7 +262,7 @@ class CrowdService:
         now = self._clock()
         with self._database.session() as session:
             row = _find_link(session, token, lock=True)
-            user = get_user(session, user_name)
+            user = lock_user(session, get_user(session, user_name).id)  # they may join by two links at once
             if _arrival_of(session, row.project_id, user.id) is None:
                 _check_room(session, row, now)
                 _arrive(session, row, user.id, now)

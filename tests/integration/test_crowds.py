@@ -117,6 +117,14 @@ def test_the_same_worker_at_once_by_two_links_is_one_account(crowds, link, datab
     assert count(database, Arrival) == 1
 
 
+@pytest.mark.both_databases
+def test_an_account_that_joins_at_once_by_several_links_is_a_rater_once(crowds, link, database, accounts):
+    accounts.add_user("Ana", PASSWORD)
+    tokens = [link() for _ in range(4)]
+    assert len(set(at_once([lambda t=t: crowds.join(t, "Ana") for t in tokens * 2]))) == 1
+    assert count(database, Arrival) == count(database, Membership) == 1
+
+
 def test_ids_of_an_address_open_no_account_that_has_got_another_role(
     crowds, link, database, accounts, sign_ins, project
 ):
