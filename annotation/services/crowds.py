@@ -364,19 +364,19 @@ class CrowdService:
             record(session, self._clock(), "end page changed", **detail)
         return kept
 
-    def settle(self, project_id: int, rater_id: int, *, has_share: bool, rated: int) -> Completion | None:
+    def settle(self, project_id: int, rater_id: int, *, has_share: bool) -> Completion | None:
         """What a rater for whom nothing is left is told; who came by no shared link only whom to ask.
+
+        Who skipped as many pairs as they graded found nothing left, and is not finished; check pairs, and
+        those that came back to them, count on neither side.
 
         Args:
             has_share: they have graded all that a rater of the project may.
-            rated: how many pairs they graded. Who skipped as many found nothing left, and is not finished.
         """
+        theirs = Assignment.project_id == project_id, Assignment.rater_id == rater_id
         with self._database.reading() as session:
-            skipped = count_where(
-                session,
-                Assignment.project_id == project_id,
-                Assignment.rater_id == rater_id,
-                Assignment.state == "skipped",
+            rated, skipped = (
+                count_where(session, *theirs, Assignment.state == state) for state in ("rated", "skipped")
             )
         is_finished = has_share or rated > skipped
         return self._end(project_id, rater_id, Outcome.FINISHED if is_finished else Outcome.NOTHING_LEFT)
