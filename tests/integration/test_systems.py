@@ -15,7 +15,7 @@ from annotation.files.scores import GoldPair
 from annotation.gold import gold_row
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.gold import pairs_with_grades
-from annotation.services.leaderboard import Gold, SystemService
+from annotation.services.leaderboard import SystemService
 from annotation.services.pairs import PairService
 from annotation.services.projects import ProjectService
 from annotation.system_report import System, score_systems
