@@ -7,10 +7,10 @@ client.import_pairs(client.project("news")["id"], "pairs.tsv")
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, cast
 from urllib.error import HTTPError, URLError
@@ -22,6 +22,8 @@ PAGE = 1000
 TRIES = 5
 LONGEST_WAIT = 60.0
 """Seconds."""
+_BLOCK = 2**18
+"""Bytes."""
 _KINDS = {
     ".csv": "text/csv",
     ".tsv": "text/tab-separated-values",
@@ -129,7 +131,11 @@ class Client:
         with self._open("GET", f"projects/{project}/exports/{quote(name)}", query=options) as answer:
             try:
                 with part.open("wb") as stream:
-                    shutil.copyfileobj(answer, stream)
+                    while block := self._read(answer, _BLOCK):
+                        stream.write(block)
+                    size, whole = stream.tell(), int(answer.headers.get("Content-Length", stream.tell()))
+                if size != whole:  # a connection that ends early looks like the end of the file
+                    raise ClientError(f"Only {size:,} of {whole:,} bytes of {name} came: export it again.")
                 part.replace(path)
             finally:
                 part.unlink(missing_ok=True)
@@ -160,7 +166,17 @@ class Client:
         kind: str = "application/json",
     ) -> dict[str, Any]:
         with self._open(method, path, body, query=query, kind=kind) as answer:
-            return cast(dict[str, Any], json.load(answer))
+            content = self._read(answer)
+        try:
+            return cast(dict[str, Any], json.loads(content))
+        except ValueError:
+            raise ClientError(f"{self._url} answered with no JSON: give the address of the server.") from None
+
+    def _read(self, answer: Any, most: int | None = None) -> bytes:
+        try:
+            return cast(bytes, answer.read(most))
+        except (HTTPException, OSError) as error:
+            raise ClientError(f"The answer of {self._url} broke off ({error}): ask again.") from None
 
     def _open(
         self,
@@ -189,7 +205,7 @@ class Client:
                 if error.code not in (429, 503) or tries == TRIES:
                     raise ClientError(sentence, error.code) from None
                 time.sleep(_seconds(error.headers.get("Retry-After"), tries))
-            except (URLError, TimeoutError, ConnectionError) as error:
+            except (URLError, TimeoutError, ConnectionError, HTTPException, ValueError) as error:
                 raise ClientError(
                     f"{self._url} was not reached: {getattr(error, 'reason', error)}."
                 ) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
 from hashlib import sha256
 from typing import Any
 
@@ -142,7 +142,7 @@ def is_accepted(quarters: int, known: int, distance: int) -> bool:
 
 def has_accepted_grade(known: Decimal, step: Decimal, distance: Decimal) -> bool:
     """Whether a scale in such steps has a grade that is accepted where this one is known."""
-    below = known - known % step
+    below = (known / step).to_integral_value(ROUND_FLOOR) * step  # of -1.25 in whole steps -2, not -1
     return known - below <= distance or below + step - known <= distance
 
 

@@ -370,7 +370,8 @@ def check_scale(scale: Scale) -> Scale:
 def usual_points(scale: Scale, *, is_of_equals: bool = False) -> tuple[Point, ...]:
     """The points of a scale without own words; those that have no name have an empty one."""
     if (scale.lowest, scale.highest) == (CLSS.lowest, CLSS.highest):
-        return POINTS_OF_EQUALS if is_of_equals else CLSS_POINTS
+        of_clss = POINTS_OF_EQUALS if is_of_equals else CLSS_POINTS
+        return tuple(point for point in of_clss if point.value in scale.points)
     if scale.points == tuple(point.value for point in STS_POINTS):
         return STS_POINTS
     ends = {

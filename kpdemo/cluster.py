@@ -514,10 +514,8 @@ def _connect(ray: Any, workers: int | None) -> None:
     if address := os.environ.get("RAY_ADDRESS"):
         ray.init(address=address, log_to_driver=False, logging_level="warning")
         return
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves the machine unasked
-    os.environ.setdefault(
-        "RAY_worker_niceness", "0"
-    )  # of Ray 15: workers would wait for all that runs beside
+    for name, value in LOCAL_ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
     ray.init(
         address="local",
         num_cpus=max(os.cpu_count() or 1, workers or 1),

@@ -191,6 +191,13 @@ def test_a_wheel_holds_all_of_kpdemo_and_no_other_package(wheel):
     assert "kpdemo/py.typed" in names
 
 
+def test_an_image_gets_no_database_and_nothing_else_that_git_leaves_out():
+    left_out = {line for line in lines_of(".dockerignore") if line and not line.startswith("#")}
+    ours = [line for line in lines_of(".gitignore") if line and not line.startswith("#") and line != "/site/"]
+    wanted = {line.strip("/") if line.startswith("/") else f"**/{line.rstrip('/')}" for line in ours}
+    assert {"data", "**/*.db", ".git"} < wanted | {".git"} == left_out
+
+
 @pytest.mark.parametrize("package", ["kpdemo", "annotation", "db"])
 def test_types_of_every_package_are_offered_to_type_checkers(package):
     assert (ROOT / package / "py.typed").is_file()

@@ -368,14 +368,13 @@ class CrowdService:
             arrival = _arrival_of(session, project_id, rater_id)
         if arrival is None:
             return Completion(outcome, contact=settings.contact) if settings.contact else None
-        if arrival.outcome == Outcome.FINISHED.value:  # for good, whatever is imported or skipped later
-            outcome = Outcome.FINISHED
-        completion = completion_of(settings, outcome, arrival.key)
-        if (arrival.outcome, arrival.code) != (outcome.value, completion.code or None):
+        completion = _completion_of(arrival, settings, outcome)
+        if (arrival.outcome, arrival.code) != (completion.outcome.value, completion.code or None):
             with self._database.session() as session:
                 row = session.get_one(Arrival, arrival.id, with_for_update=True)
-                row.ended_at = row.ended_at if row.outcome == outcome.value else self._clock()
-                row.outcome, row.code = outcome.value, completion.code or None
+                completion = _completion_of(row, settings, outcome)  # another tab may have ended it
+                row.ended_at = row.ended_at if row.outcome == completion.outcome.value else self._clock()
+                row.outcome, row.code = completion.outcome.value, completion.code or None
         return completion
 
     def workers(self, project_id: int) -> tuple[WorkerLine, ...]:
@@ -402,6 +401,12 @@ class CrowdService:
             _line(row, name, works.get(name, Work(name)), standings.get(row.user_id), trains=trains)
             for row, name in rows
         )
+
+
+def _completion_of(arrival: Arrival, settings: CrowdSettings, outcome: Outcome) -> Completion:
+    """What is told; who was finished once is so for good, whatever is imported or skipped later."""
+    is_finished = arrival.outcome == Outcome.FINISHED.value
+    return completion_of(settings, Outcome.FINISHED if is_finished else outcome, arrival.key)
 
 
 def _line(row: Arrival, name: str, work: Work, standing: Standing | None, *, trains: bool) -> WorkerLine:

@@ -482,7 +482,7 @@ class TrainingService:
                 latest = _latest(session, context, lock=True)
                 if latest is not None and latest.finished_at is not None:
                     if _tries_left(session, context, latest) == 0:
-                        raise AssignmentError(_NO_MORE_TRIES.format(project=context.project.name))
+                        raise AssignmentError(_(_NO_MORE_TRIES, project=context.project.name))
                     _begin(session, context, latest.number + 1, self._clock())
         except IntegrityError:  # another tab did at the same moment
             pass

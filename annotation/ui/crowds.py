@@ -154,14 +154,14 @@ def read_end(text: str | None) -> datetime:
     """
     try:
         at = datetime.fromisoformat((text or "").strip())
-    except ValueError:
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, OverflowError):  # the first day of year 1 begins before it somewhere
         raise SettingsError(
             _(
                 "The end is a date and time such as 2026-12-31 18:00, not {value}.",
                 value=quote_value(text or ""),
             )
         ) from None
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
 def many_links_html(links: Sequence[tuple[str, str]], project: str) -> str:

@@ -386,7 +386,7 @@ def settings_fields(prefix: str) -> SettingsFields:
             )
             said = gr.HTML("", elem_id=f"{prefix}-range", js_on_load=None)
         with gr.Column(scale=6, min_width=320):
-            guidelines, consent, scale_words = _text_fields(prefix)
+            guidelines, consent, scale_words, seen, preview = _text_fields(prefix)
     with gr.Accordion(_("More settings"), open=False, elem_id="new-more") if prefix == NEW else gr.Group():
         scale = _scale_field(prefix)
         most, threshold, lease, seed = _number_fields(prefix)
@@ -398,6 +398,13 @@ def settings_fields(prefix: str) -> SettingsFields:
             info=_("So many of a rater's pairs come back to them, unmarked: do they agree with themselves?"),
             elem_id=f"{prefix}-repeats",
         )
+    seen.select(
+        preview_texts,
+        [guidelines, consent, scale_words, scale],
+        preview,
+        api_name=f"preview_{prefix}_guidelines",
+        show_progress="hidden",
+    )
     _say_range(prefix, said, raters, threshold, scale)
     if prefix == NEW:  # the threshold of a project that is there is changed by hand alone
         gr.on(
@@ -575,8 +582,8 @@ def _language_field(prefix: str) -> gr.Dropdown:
     )
 
 
-def _text_fields(prefix: str) -> tuple[gr.Textbox, gr.Textbox, gr.Textbox]:
-    """Guidelines, the text to agree to and own words of the scale, with a look at all."""
+def _text_fields(prefix: str) -> tuple[gr.Textbox, gr.Textbox, gr.Textbox, gr.Tab, gr.HTML]:
+    """Guidelines, the text to agree to and own words of the scale; the tab and the place of a look at all."""
     with gr.Tabs(overflow_behavior="wrap"):
         with gr.Tab(_("Guidelines")):
             guidelines = gr.Textbox(
@@ -607,29 +614,26 @@ def _text_fields(prefix: str) -> tuple[gr.Textbox, gr.Textbox, gr.Textbox]:
             preview = gr.HTML(
                 empty_html(_(EMPTY_PREVIEW)), elem_id=f"{prefix}-preview", elem_classes="guidelines"
             )
-    seen.select(
-        preview_texts,
-        [guidelines, consent, scale_words],
-        preview,
-        api_name=f"preview_{prefix}_guidelines",
-        show_progress="hidden",
-    )
-    return guidelines, consent, scale_words
+    return guidelines, consent, scale_words, seen, preview
 
 
-def preview_texts(guidelines: str, consent: str = "", scale_words: str = "") -> str:
+def preview_texts(
+    guidelines: str, consent: str = "", scale_words: str = "", scale: object = DEFAULTS.scale.name
+) -> str:
     """What raters will read, from Markdown, and own words of the scale; nothing is kept."""
     shown = markdown_html(guidelines) if guidelines and guidelines.strip() else empty_html(_(EMPTY_PREVIEW))
-    shown += _preview_scale(scale_words or "")
+    shown += _preview_scale(scale_words or "", str(scale or ""))
     if not consent or not consent.strip():
         return shown
     return f'<p class="small">{_(CONSENT_FIRST)}</p>{markdown_html(consent)}<hr>{shown}'
 
 
-def _preview_scale(scale_words: str) -> str:
+def _preview_scale(scale_words: str, scale: str) -> str:
     """The points in the project's own words, or why these cannot be used; nothing without any."""
+    if not scale_words.strip():
+        return ""
     try:
-        tables = own_scale_html(scale_words)
+        tables = own_scale_html(scale_words, parse_scale(scale)[0])
     except SettingsError as error:
         return note_html(str(error))
     return tables and f'<div class="rate rate-guidelines">{tables}</div>'

@@ -13,7 +13,6 @@ from annotation.comparison import ComparisonType, comparison_type
 from annotation.errors import SettingsError
 from annotation.scale import (
     ALL_TYPES,
-    CLSS,
     ItemWords,
     Point,
     Scale,
@@ -202,7 +201,7 @@ def scale_html(settings: ProjectSettings) -> str:
     )
 
 
-def own_scale_html(scale_words: str, scale: Scale = CLSS) -> str:
+def own_scale_html(scale_words: str, scale: Scale) -> str:
     """The points, question and items that a project has its own words for; nothing without any.
 
     Raises:

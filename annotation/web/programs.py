@@ -78,6 +78,7 @@ from annotation.web.routes import PairNames, build_consent_routes, build_rating_
 from annotation.wording import check_name, plain_name, quote_value, whole_in
 from kpdemo.io.files import temporary_folder
 from kpdemo.io.tables import open_stream
+from kpdemo.translation import ENGLISH
 
 _ROOT = PROGRAMS.rstrip("/")
 _PROJECT = f"{_ROOT}/projects/{{project_id}}"
@@ -192,6 +193,7 @@ class NewProject(Body):
     repeat_percent: _Whole = Decimal(0)
     consent: _Text = ""
     scale_words: _Text = ""
+    language: Annotated[str, Field(description="a language of the pages such as de")] = ENGLISH
 
     def settings(self) -> ProjectSettings:
         """Raises:
@@ -219,6 +221,7 @@ class NewProject(Body):
             repeat_percent=int(self.repeat_percent),
             consent=self.consent,
             scale_words=self.scale_words,
+            language=self.language,
         )
 
 

@@ -291,7 +291,7 @@ class CompareHandlers:
         try:
             return Column(question.model, self.shelf.answer(question, stop))
         except StoppedError:
-            return Column(question.model, problem=STOPPED)
+            return Column(question.model, problem=_(STOPPED))
         except OF_ONE_MODEL as error:  # it does not hide what the others say
             return Column(question.model, problem=refusal_of(question.model, str(error)))
 

@@ -132,8 +132,12 @@ def read_documents_to_send(
         documents.append(document)
     if len(documents) > MOST_DOCUMENTS:
         raise InputError(
-            f"The files hold {group_digits(len(documents))} documents and this page sends at most "
-            f"{group_digits(MOST_DOCUMENTS)}: use the command line (python -m annotation send)."
+            _(
+                "The files hold {number} documents and this page sends at most {most}: use the command line "
+                "(python -m annotation send).",
+                number=group_digits(len(documents)),
+                most=group_digits(MOST_DOCUMENTS),
+            )
         )
     return documents
 
@@ -214,7 +218,7 @@ class SendHandlers:
         *further: Any,
     ) -> str:
         """Predict the text of the page with each model, and hand it all over."""
-        with shown_to_user(KpdemoError), self.stops.begun(page_of(request), STOPPED) as stop:
+        with shown_to_user(KpdemoError), self.stops.begun(page_of(request), _(STOPPED)) as stop:
             chosen = chosen_models(self.shelf, models)
             question = read_request(document, chosen[0], count, threshold, language, *further)
             found: dict[str, Prediction] = {}
@@ -238,7 +242,7 @@ class SendHandlers:
         """Predict all documents of the files with each model, and hand it all over."""
         with (
             shown_to_user(KpdemoError),
-            self.file_stops.begun(page_of(request), STOPPED) as stop,
+            self.file_stops.begun(page_of(request), _(STOPPED)) as stop,
             TemporaryDirectory(prefix="kpdemo-") as folder,
         ):
             chosen = chosen_models(self.shelf, models)

@@ -17,11 +17,13 @@ from annotation.crowds import CrowdSettings, Outcome, Source, Worker
 from annotation.errors import AccessError, InvitationError, SettingsError, TooManyAttemptsError
 from annotation.gold import ExportOptions, Unfinished
 from annotation.quality import QualitySettings
+from annotation.services import crowds as crowd_rows
 from annotation.services.bundle import Services, open_services
 from annotation.services.crowds import CrowdService
 from annotation.services.projects import ProjectService
 from annotation.services.sign_in import PER_ADDRESS
 from annotation.types import KnownPair, NewPair, ProjectSettings, Role, utcnow
+from annotation.ui.crowds import read_end
 from annotation.web.mount import add_annotation_routes
 from db.models import Arrival, Membership, User
 from tests.people import CHEAP, HERE, PASSWORD, THERE, MovableClock, at_once, count, give
@@ -171,6 +173,12 @@ def test_an_end_that_cannot_be_shown_is_refused(crowds, project, settings, said)
     with pytest.raises(SettingsError, match=said):
         crowds.change(project, CrowdSettings(**settings))
     assert crowds.settings(project) == CrowdSettings()
+
+
+@pytest.mark.parametrize("typed", ["tomorrow", "0001-01-01 00:00+14:00", "9999-12-31 23:00-10:00"])
+def test_a_moment_that_there_is_not_is_refused_as_the_end_of_a_link(typed):
+    with pytest.raises(SettingsError, match="a date and time such as 2026-12-31 18:00"):
+        read_end(typed)
 
 
 # A crowd, from the link to the payments
@@ -365,3 +373,24 @@ def test_who_skips_as_much_as_they_grade_has_not_graded_their_share(campaign):
     assert (ended.outcome, ended.code[:5]) == (Outcome.FINISHED, "DONE-")
     ended = services.crowds.settle(world.project, user.id, has_share=False, rated=0)
     assert ended.outcome is Outcome.FINISHED  # for good
+
+
+def test_who_finishes_in_one_tab_is_finished_in_the_other_too(campaign, monkeypatch):
+    services, world, _ = campaign
+    rater = services.crowds.come_as_worker(
+        services.crowds.make_link(world.project, 2, utcnow() + timedelta(days=1)), HERE, prolific("w1")
+    )
+    user = services.sign_ins.user_of(rater.token)
+    after_arrival = crowd_rows._arrival_of
+
+    def arrival_then_finish(session, project_id, rater_id):
+        found = after_arrival(session, project_id, rater_id)
+        monkeypatch.setattr(crowd_rows, "_arrival_of", after_arrival)
+        services.crowds.settle(world.project, user.id, has_share=True, rated=6)
+        return found
+
+    monkeypatch.setattr(crowd_rows, "_arrival_of", arrival_then_finish)
+    told = services.crowds.settle(world.project, user.id, has_share=False, rated=0)
+    assert (told.outcome, told.code[:5]) == (Outcome.FINISHED, "DONE-")
+    [line] = services.crowds.workers(world.project)
+    assert (line.state, line.code) == ("finished", told.code)

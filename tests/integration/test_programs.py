@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -312,6 +314,69 @@ def test_one_account_has_so_many_answers_at_once_and_the_client_tries_again(serv
     monkeypatch.setattr(programs.Busy, "__call__", refuse)
     assert root.projects()
     assert waits == [1, 1]
+
+
+class _BreaksOff(BaseHTTPRequestHandler):
+    """Sends less than it said, and of JSON nothing that could be read."""
+
+    def do_GET(self) -> None:
+        is_file = "/exports/" in self.path
+        self.send_response(200)
+        self.send_header("Content-Length", "1000" if is_file or "/1" in self.path else "6")
+        self.end_headers()
+        self.wfile.write(b"half a file" if is_file else b"<html>")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_what_came_in_part_replaces_no_file_and_the_client_says_so(tmp_path):
+    earlier = tmp_path / "gold.zip"
+    earlier.write_bytes(b"the gold set of yesterday")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _BreaksOff)
+    Thread(target=server.serve_forever, daemon=True).start()
+    client = Client(f"http://127.0.0.1:{server.server_port}", "token")
+    try:
+        with pytest.raises(ClientError, match=r"Only 11 of 1,000 bytes of gold\.zip came"):
+            client.export(1, "gold.zip", earlier)
+        with pytest.raises(ClientError, match="broke off"):
+            client.project(1)
+        with pytest.raises(ClientError, match="answered with no JSON"):
+            client.projects()
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert earlier.read_bytes() == b"the gold set of yesterday"
+    assert list(tmp_path.iterdir()) == [earlier]
+    with pytest.raises(ClientError, match="was not reached"):
+        Client("rate.example.org", "token").projects()
+
+
+def test_a_program_makes_a_project_with_every_setting_that_it_reads_of_one(root):
+    given = {
+        "guidelines": "Grade *all*.",
+        "threshold": 2,
+        "average": "median",
+        "grades": "1-7",
+        "step": 1,
+        "order": "file",
+        "seed": 7,
+        "may_revise": False,
+        "lease_minutes": 9,
+        "most_per_rater": 5,
+        "repeat_percent": 10,
+        "consent": "You may stop.",
+        "language": "de",
+        "scale_words": "Question: Wie ähnlich?",
+    }
+    made = root.create_project("every setting", types=["sentence2phrase"], raters_per_pair=3, **given)
+    assert set(made) - {"id", "created_at"} == {*given, "name", "types", "raters_per_pair"}
+    assert {name: made[name] for name in given} == {
+        **given,
+        "grades": {"lowest": 1, "highest": 7, "step": 1.0},
+    }
+    with pytest.raises(ClientError, match="There is no language 'xx'"):
+        root.create_project("no language", types=["sentence2phrase"], language="xx")
 
 
 def test_the_description_is_open_and_has_every_address(url):

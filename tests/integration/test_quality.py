@@ -34,6 +34,7 @@ from annotation.types import KnownPair, NewPair, NewRating, SkipReason
 from annotation.ui.pairs import remarks_html, remarks_table
 from annotation.ui.quality import standings_html
 from db.models import Assignment, Pair, Project, RaterState, Rating, TrainingGrade, User
+from kpdemo.translation import use_language
 from tests.commands import main
 from tests.databases import row_problems
 from tests.people import at_once
@@ -141,6 +142,17 @@ def test_the_work_begins_when_the_training_is_passed_and_not_before(make):
     assert [(a.accepted, a.pairs, a.has_passed) for a in standing.attempts] == [(1, 3, False), (3, 3, True)]
     assert place.standing(second).excused_at is not None
     assert row_problems(place.world.database) == []
+
+
+def test_who_has_no_tries_left_is_told_so_in_their_language(make):
+    place = make()
+    rater, _ = place.world.raters
+    place.services.known_pairs.import_training(place.project, [known("t1", "4")])
+    place.settings(training_tries=1)
+    place.train(rater, "0")
+    for code, said in (("en", "used all your tries"), ("de", "Sie haben alle Versuche")):
+        with use_language(code), pytest.raises(AssignmentError, match=said):
+            place.services.training.try_again(place.project, rater)
 
 
 def test_a_training_grade_is_answered_with_what_is_known_and_stays(make):

@@ -19,6 +19,7 @@ import app
 import kpdemo
 from kpdemo.errors import LanguageError, ModelLoadError, ModelStoppedError
 from kpdemo.languages import detect
+from kpdemo.translation import use_language
 from kpdemo.types import Keyphrase, Prediction, PredictionRequest, PredictionResult
 from kpdemo.ui.compare import OWN_SCALES, STOPPED, UNCOUNTED, Column, CompareHandlers, columns_html
 from kpdemo.ui.files import (
@@ -480,6 +481,10 @@ def test_a_stop_counts_before_the_question_has_left_the_queue(jsonl, shelf):
     fields = (["default"], TEXT, "", "", "", PAGE)
     assert STOPPED in comparing.compare(*fields)
     assert STOPPED not in comparing.compare(*fields)
+    comparing = CompareHandlers(shelf)
+    comparing.stops.ask(PAGE.session_hash)
+    with use_language("de"):
+        assert "Angehalten" in comparing.compare(*fields)
 
 
 def test_a_stop_counts_while_uploads_are_copied(jsonl, shelf, monkeypatch):

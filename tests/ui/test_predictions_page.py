@@ -23,6 +23,7 @@ from annotation.services.projects import ProjectService
 from annotation.types import Role
 from annotation.ui.predictions import PredictionsHandlers
 from kpdemo.errors import ModelLoadError, ModelStoppedError
+from kpdemo.translation import use_language
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.send import MOST_DOCUMENTS, STOPPED, SendHandlers
 from kpdemo.worker import WARM_UP
@@ -353,6 +354,22 @@ def test_what_was_stopped_is_not_sent(kept, tmp_path, moment):
     with pytest.raises(gr.Error, match=STOPPED):
         stopping_while(moment, kept).send_files([str(text)], ["one"], PAGE, progress=_quiet)
     assert kept.bundles == []
+
+
+def test_a_reader_of_german_is_told_in_german_that_nothing_was_sent(kept, sender, tmp_path):
+    text = tmp_path / "note.txt"
+    text.write_text("The night train was late because of snow.")
+    with use_language("de"):
+        with pytest.raises(gr.Error, match="Angehalten: es wurde nichts gesendet"):
+            stopping_while("queueing", kept).send(
+                ["one"], "Ferries leave late.", "", "", "", PAGE, progress=_quiet
+            )
+        with pytest.raises(gr.Error, match="Angehalten: es wurde nichts gesendet"):
+            stopping_while("queueing", kept).send_files([str(text)], ["one"], PAGE, progress=_quiet)
+        rows = tmp_path / "rows.jsonl"
+        rows.write_text('{"text": "Ferries leave."}\n' * (MOST_DOCUMENTS + 1))
+        with pytest.raises(gr.Error, match="diese Seite sendet höchstens 1"):
+            sender.send_files([str(rows)], ["one"], progress=_quiet)
 
 
 def test_files_to_send_are_not_read_before_those_of_others(sender, tmp_path):

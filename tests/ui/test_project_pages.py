@@ -368,6 +368,15 @@ def test_the_preview_shows_what_is_agreed_to_before_the_guidelines():
     assert both.index("Take <strong>part</strong>?") < both.index("Read <em>all</em>.")
 
 
+def test_the_preview_reads_own_words_on_the_scale_of_the_project():
+    words = "\n".join(f"{point} Word{point}: It means {point}." for point in range(1, 8))
+    shown = preview_texts("Read *all*.", "", words, "1-7")
+    assert "Word7" in shown
+    assert "is not a grade" not in shown
+    assert "is not a grade" in preview_texts("Read *all*.", "", words, "clss")
+    assert "is no scale" in preview_texts("Read *all*.", "", words, "x")
+
+
 def test_markup_in_anything_that_users_write_is_shown_as_text():
     now = datetime.now(UTC)
     pages = (

@@ -15,6 +15,7 @@ from annotation.quality import (
     check_order,
     check_quality_settings,
     checks_due,
+    has_accepted_grade,
     has_passed,
     is_accepted,
 )
@@ -52,6 +53,14 @@ def test_no_checks_without_a_rate():
 
 def test_the_edge_of_what_is_accepted_belongs_to_it():
     assert [is_accepted(quarters, 8, 2) for quarters in (5, 6, 8, 10, 11)] == [False, True, True, True, False]
+
+
+@pytest.mark.parametrize("known", ["-1.25", "1.25", "-1", "1", "-0.75"])
+@pytest.mark.parametrize("distance", ["0", "0.25", "0.5"])
+def test_whether_a_grade_is_near_enough_is_the_same_below_zero(known, distance):
+    grade, far = Decimal(known), Decimal(distance)
+    near = any(abs(grade - step) <= far for step in range(-3, 4))
+    assert has_accepted_grade(grade, Decimal(1), far) is near
 
 
 def test_the_pass_mark_itself_is_enough():

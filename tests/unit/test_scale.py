@@ -40,6 +40,18 @@ def scales(draw: st.DrawFn) -> Scale:
         return check_scale(Scale(step, lowest, min(1000, lowest + unit * draw(st.integers(1, 20)))))
 
 
+@given(scales(), st.sampled_from(TYPES))
+def test_every_point_that_raters_see_is_a_grade_of_the_scale(scale, type):
+    assert [point.value for point in scale_points("", type, scale)] == list(scale.points)
+
+
+@pytest.mark.parametrize("name", ["0-4/2", "0-4/4", "0-4/0.8"])
+def test_a_scale_of_wide_steps_has_no_points_between_them(name):
+    scale, _step = parse_scale(name)
+    for type in TYPES:
+        assert [point.value for point in scale_points("", type, scale)] == list(scale.points)
+
+
 @given(scales(), st.data())
 def test_every_grade_survives_the_database_and_a_point_beyond_the_ends_is_refused(scale, data):
     low, high = scale.to_steps(Decimal(scale.lowest)), scale.to_steps(Decimal(scale.highest))
