@@ -49,6 +49,10 @@ SETTING_WORDS = {
     "consent": mark("consent text"),
     "scale_words": mark("words of the scale"),
     "language": mark("language of the raters' pages"),
+    "completion_code": mark("completion code"),
+    "screen_out_code": mark("code for others"),
+    "return_address": mark("return address"),
+    "contact": mark("line on whom to ask"),
 }
 """What fields are called where their own name does not say it."""
 
@@ -62,7 +66,7 @@ def renew_prints(seen: str, settings: DataclassInstance, *, but: Collection[str]
     """The same of a form that now shows other settings, all but some, which it still shows as it began.
 
     Raises:
-        SettingsError: `seen` is not from `seen_settings`.
+        SettingsError: `seen` is not from `print_settings`.
     """
     before = _parse_prints(seen)
     return json.dumps({**_prints(settings), **{name: before[name] for name in but if name in before}})
@@ -74,7 +78,7 @@ def merge_settings(mine: Settings, now: Settings, seen: str) -> Settings:
     Args:
         mine: what the form holds.
         now: what stands in the database.
-        seen: from `seen_settings`, when the form was opened.
+        seen: from `print_settings`, when the form was opened.
 
     Raises:
         SettingsError: both changed the same setting, to different values.

@@ -131,19 +131,6 @@ def keep(scores: Sequence[float], *, top_k: int | None, threshold: float | None,
     return kept[:top_k]
 
 
-def mark_fillers(
-    kept: Sequence[Keyphrase], sure: int, *, top_k: int | None, threshold: float | None
-) -> tuple[Keyphrase, ...]:
-    """What `keep` gave, best first, with its fillers marked; none if a number was asked for.
-
-    Args:
-        sure: how many the predictor's own rule gives without a minimum.
-    """
-    if top_k is not None or threshold is not None:
-        return tuple(kept)
-    return (*kept[:sure], *(replace(keyphrase, filler=True) for keyphrase in kept[sure:]))
-
-
 Similarities = Callable[[Sequence[tuple[str, str]]], list[float]]
 """How alike the two texts of each pair are, 0 to 1, as of `kpdemo.types.Comparing`."""
 

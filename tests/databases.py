@@ -40,6 +40,7 @@ from db.models import (
     GradeViewer,
     HandOver,
     Invitation,
+    KeptAgreement,
     LargerItem,
     Membership,
     Pair,
@@ -423,6 +424,9 @@ def _add_the_rest(session: Session, project: Project, pair: Pair, ana: User, ben
             ),
             RaterNumber(project_id=project.id, rater_id=ben.id, number=2, is_exported=True),
             RaterNumber(project_id=project.id, rater_id=None, number=1, is_exported=True),
+            KeptAgreement(
+                project_id=project.id, version=AWKWARD, content="{}", seconds=0.1 + 0.2, made_at=NOON
+            ),
             HandOver(token_hash="f" * 64, sender="::1", content=b"\x00\xff", size=2, at=NOON),
             AuditEvent(at=NOON, project_id=project.id, user_id=ana.id, action="x", detail={"b": 1, "a": {}}),
         ]

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from annotation.changes import print_settings
 from annotation.cli.options import DatabaseOption, JsonOption, ProjectArgument, open_project, option_errors
 from annotation.cli.users import DEFAULT_ADDRESS, AddressOption, check_address
 from annotation.crowds import WorkerLine, check_crowd_settings, line_as_json, lines_as_csv, read_names
@@ -126,8 +127,8 @@ def end(
     changed = {name: value for name, value in given.items() if value is not None}
     if changed:
         with option_errors():
-            settings = check_crowd_settings(replace(settings, **changed))
-        settings = service.change(found.id, settings)
+            wanted = check_crowd_settings(replace(settings, **changed))
+        settings = service.change(found.id, wanted, seen=print_settings(settings))
     if as_json:
         show_json({"project": found.name, **asdict(settings)})
         return

@@ -570,7 +570,7 @@ class InvitationService:
         now = self._clock()
         with self._database.session() as session:
             row = find_invitation(session, token, now, lock=True)
-            user = get_user(session, user_name)
+            user = lock_user(session, get_user(session, user_name).id)  # they may join by two links at once
             if row.is_administrator or row.user_id not in (None, user.id) or row.role is None:
                 raise InvitationError(
                     _("This link is not for the account {name}: sign out to use it.", name=user.name)

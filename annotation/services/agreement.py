@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import ColumnElement, Row, and_, case, exists, extract, false, func, select
 from sqlalchemy.orm import Session
 
 from annotation.agreement import DEFAULT_RESAMPLES, DEFAULT_SEED, Floats, Grades, Integers, Mask
+from annotation.errors import AnnotationError
 from annotation.reliability.planning import Plan, check_width, plan_pairs
 from annotation.reliability.repeats import SelfAgreement, TwoGrades, self_agreement
 from annotation.reliability.report import (
@@ -41,8 +47,19 @@ from annotation.services.project_rows import (
 from annotation.services.rater_queue import held_back_from
 from annotation.services.repeats import read_two_grades, repeats_version
 from annotation.services.transactions import STREAMED_AT_ONCE, count_where
+from annotation.types import utcnow
 from db import Database
-from db.models import Adjudication, AdjudicationChange, AuditEvent, Pair, Project, Rating, RatingChange
+from db.errors import DatabaseError
+from db.models import (
+    Adjudication,
+    AdjudicationChange,
+    AuditEvent,
+    KeptAgreement,
+    Pair,
+    Project,
+    Rating,
+    RatingChange,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,15 +266,35 @@ ReportRequest = tuple[int, ...]
 """Project, resamples, seed."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A report without what depends on who looks, and on how people are called at that moment."""
+
+    report: AgreementReport
+    raters: tuple[int, ...]
+    """The accounts of its raters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """A report that a page shows."""
+
+    report: AgreementReport
+    version: str
+    """Of the grades that it is of, see `AgreementService.version`."""
+    made_at: datetime | None = None
+    """None where it was made for this look."""
+    is_old: bool = False
+    """Whether grades, decisions or pairs have changed since."""
+
+
 @dataclass
 class _Kept:
     """The last report of one question, and the state of the data that it was made from."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     version: str | None = None
-    report: AgreementReport | None = None
-    raters: tuple[int, ...] = ()
-    """The accounts of its raters: their names may change meanwhile."""
+    made: _Made | None = None
     made_at: float = 0.0
     seconds: float = 0.0
     """How long making it took."""
@@ -270,6 +307,7 @@ class AgreementService:
         self._database = database
         self._keys = KeyService(database)
         self._numbers = NumberService(database)
+        self._renewals = _Renewals(database)
         self._kept: OrderedDict[ReportRequest, _Kept] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -308,34 +346,60 @@ class AgreementService:
         with kept.lock, self._database.reading() as session:
             project = find_project(session, project_id)
             version = project_version(session, project)
-            if kept.report is None or kept.version != version:
+            if kept.made is None or kept.version != version:
                 started = time.monotonic()
-                read = read_grades(session, project, key)
-                report = build_report(read.data, resamples=resamples, seed=seed)
-                kept.report = replace(
-                    report,
-                    project=project.name,
-                    widest=read_widest(session, project, false()),
-                    withdrawn=count_withdrawn(session, project.id),
-                    **_twice(
-                        read_two_grades(session, project.id), read.rater_ids, resamples=resamples, seed=seed
-                    ),
-                )
-                kept.raters, kept.version = read.rater_ids, version
+                kept.made, kept.version = _make(session, project, key, resamples, seed), version
                 kept.made_at = time.monotonic()
                 kept.seconds = kept.made_at - started
-            report, raters = kept.report, kept.raters
+            made = kept.made
+        return self._for_viewer(project_id, made, named=named, viewer=viewer)
+
+    def latest(self, project_id: int, *, named: bool = True, viewer: int | None = None) -> Latest | None:
+        """What a page shows: the report as it is now, or, of a project so large that making it takes longer
+        than somebody waits, the last one; a process of its own then makes the next.
+
+        Args:
+            project_id, named, viewer: as of `report`.
+
+        Returns:
+            None where there is no report yet: the first one is being made.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        with self._database.reading() as session:
+            project = find_project(session, project_id)
+            version = project_version(session, project)
+            is_large = _has_many_ratings(session, project_id)
+            row = session.get(KeptAgreement, project_id) if is_large else None
+        if not is_large:
+            return Latest(self.report(project_id, named=named, viewer=viewer), version)
+        made = None if row is None else _read_kept(row)
+        is_old = row is None or made is None or row.version != version
+        if is_old and (row is None or made is None or _may_be_renewed(row)):
+            self._renewals.start(project_id)
+        if row is None or made is None:
+            return None
+        shown = self._for_viewer(project_id, made, named=named, viewer=viewer)
+        return Latest(shown, row.version, row.made_at, is_old)
+
+    def _for_viewer(
+        self, project_id: int, made: _Made, *, named: bool, viewer: int | None
+    ) -> AgreementReport:
+        """With the names of raters, and without grades that the viewer must not see."""
+        with self._database.reading() as session:
+            project, report = find_project(session, project_id), made.report
             held_back = held_back_from(session, project, viewer)
             if count := count_held_back(session, project, held_back):
                 report = replace(report, widest=read_widest(session, project, held_back), held_back=count)
             aside = read_excluded(session, project.id)
-            told = [*raters, *(line.rater_id for line in aside)]
+            told = [*made.raters, *(line.rater_id for line in aside)]
             names, unnumbered = names_of(session, told), 0
         if not named:  # without the lock: to number raters may take waiting for a write
             names, unnumbered = self._numbers.names(project_id, told)
         return replace(
             report,
-            rater_names=tuple(names[rater] for rater in raters),
+            rater_names=tuple(names[rater] for rater in made.raters),
             set_aside=tuple(line.as_excluded_grades(names[line.rater_id]) for line in aside),
             unnumbered=unnumbered,
         )
@@ -375,6 +439,104 @@ class AgreementService:
             while len(self._kept) > KEPT_REPORTS:
                 self._kept.popitem(last=False)
             return kept
+
+
+def _make(session: Session, project: Project, key: bytes, resamples: int, seed: int) -> _Made:
+    read = read_grades(session, project, key)
+    twice = read_two_grades(session, project.id)
+    report = replace(
+        build_report(read.data, resamples=resamples, seed=seed),
+        project=project.name,
+        widest=read_widest(session, project, false()),
+        withdrawn=count_withdrawn(session, project.id),
+        **_twice(twice, read.rater_ids, resamples=resamples, seed=seed),
+    )
+    return _Made(report, read.rater_ids)
+
+
+MANY_RATINGS = 100_000
+"""Of a project whose page shows the last report while the next one is made, which takes seconds."""
+SECONDS_AFTER_FAILURE = 60
+_STORED = TypeAdapter(_Made)
+
+
+def _has_many_ratings(session: Session, project_id: int) -> bool:
+    ratings = select(Rating.id).where(Rating.project_id == project_id)
+    return session.scalar(ratings.offset(MANY_RATINGS - 1).limit(1)) is not None
+
+
+def _read_kept(row: KeptAgreement) -> _Made | None:
+    """None where another version of the program made it, which knew other figures."""
+    try:
+        return _STORED.validate_json(row.content)
+    except ValidationError:
+        return None
+
+
+def _may_be_renewed(row: KeptAgreement) -> bool:
+    return (utcnow() - row.made_at).total_seconds() >= row.seconds / SHARE_OF_TIME
+
+
+class _Renewals:
+    """Processes that make reports, one at a time of each project; their memory goes with them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._running: dict[int, tuple[subprocess.Popen[bytes], float]] = {}
+
+    def start(self, project_id: int) -> None:
+        """Unless one is running, or has just failed."""
+        with self._lock:
+            process, begun = self._running.get(project_id, (None, 0.0))
+            if process is not None and (
+                process.poll() is None
+                or (process.returncode and time.monotonic() - begun < SECONDS_AFTER_FAILURE)
+            ):
+                return
+            process = subprocess.Popen([sys.executable, "-c", _PROGRAM, *sys.path], stdin=subprocess.PIPE)
+            threading.Thread(target=process.wait, daemon=True).start()  # leaves no zombie
+            self._running[project_id] = process, time.monotonic()
+            assert process.stdin is not None
+            url = self._database.url.render_as_string(hide_password=False)  # not for the list of processes
+            with process.stdin as pipe:
+                pipe.write(json.dumps([url, project_id]).encode())
+
+
+# It finds modules where this program does, and not in the folder that it happens to be in.
+_PROGRAM = """import json, sys
+sys.path[:] = sys.argv[1:]
+from annotation.services.agreement import keep_report
+keep_report(*json.load(sys.stdin))"""
+
+
+def keep_report(url: str, project_id: int) -> None:
+    """Make the report of a project and keep it for `AgreementService.latest`.
+
+    Raises:
+        SystemExit: with a sentence; the project was deleted, or the database cannot be used.
+    """
+    database, started = Database(url), time.monotonic()
+    try:
+        key = KeyService(database).raters(project_id)
+        with database.reading() as session:
+            project = find_project(session, project_id)
+            version = project_version(session, project)
+            made = _make(session, project, key, DEFAULT_RESAMPLES, DEFAULT_SEED)
+        kept = KeptAgreement(
+            project_id=project_id,
+            version=version,
+            content=_STORED.dump_json(made).decode(),
+            seconds=time.monotonic() - started,
+            made_at=utcnow(),
+        )
+        with database.session() as session:
+            find_project(session, project_id, lock=True)
+            session.merge(kept)
+    except (AnnotationError, DatabaseError) as error:
+        raise SystemExit(str(error)) from None
+    finally:
+        database.dispose()
 
 
 def project_version(session: Session, project: Project) -> str:

@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from annotation.changes import merge_settings
 from annotation.crowds import (
     MOST_DAYS,
     MOST_PEOPLE,
@@ -31,7 +32,15 @@ from annotation.services.project_rows import checks_project_of, find_project
 from annotation.services.quality import Standing, Work, WorkService, quality_of, standings_of, training_in_use
 from annotation.services.sign_in import Attempt, address_key, admit, new_token, start_session, token_hash
 from annotation.services.transactions import count_where
-from annotation.services.users import find_user, get_user, id_of, maker_may, name_is_taken, new_user
+from annotation.services.users import (
+    find_user,
+    get_user,
+    id_of,
+    lock_user,
+    maker_may,
+    name_is_taken,
+    new_user,
+)
 from annotation.translation import _
 from annotation.types import Clock, Role, User, utcnow
 from annotation.wording import (
@@ -253,7 +262,7 @@ class CrowdService:
         now = self._clock()
         with self._database.session() as session:
             row = _find_link(session, token, lock=True)
-            user = get_user(session, user_name)
+            user = lock_user(session, get_user(session, user_name).id)  # they may join by two links at once
             if _arrival_of(session, row.project_id, user.id) is None:
                 _check_room(session, row, now)
                 _arrive(session, row, user.id, now)
@@ -316,17 +325,31 @@ class CrowdService:
         with self._database.reading() as session:
             return _settings_of(session, find_project(session, project_id).id)
 
-    def change(self, project_id: int, settings: CrowdSettings, *, by: User | None = None) -> CrowdSettings:
+    def change(
+        self,
+        project_id: int,
+        settings: CrowdSettings,
+        *,
+        seen: str | None = None,
+        by: User | None = None,
+    ) -> CrowdSettings:
         """Change what a project tells at the end. Codes that were shown stay in the table.
+
+        Args:
+            seen: the settings that the change began with, from `print_settings`: what somebody else changed
+                since then stays; None puts `settings` in the place of whatever there is.
 
         Raises:
             NotFoundError: there is no such project.
-            SettingsError: a setting cannot be used.
+            SettingsError: a setting cannot be used, or was changed by somebody else too.
         """
         kept = check_crowd_settings(settings)
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
-            if _settings_of(session, project.id) == kept:
+            before = _settings_of(session, project.id)
+            if seen is not None:
+                kept = merge_settings(kept, before, seen)
+            if kept == before:
                 return kept
             session.merge(
                 models.CrowdSettings(
@@ -341,19 +364,19 @@ class CrowdService:
             record(session, self._clock(), "end page changed", **detail)
         return kept
 
-    def settle(self, project_id: int, rater_id: int, *, has_share: bool, rated: int) -> Completion | None:
+    def settle(self, project_id: int, rater_id: int, *, has_share: bool) -> Completion | None:
         """What a rater for whom nothing is left is told; who came by no shared link only whom to ask.
+
+        Who skipped as many pairs as they graded found nothing left, and is not finished; check pairs, and
+        those that came back to them, count on neither side.
 
         Args:
             has_share: they have graded all that a rater of the project may.
-            rated: how many pairs they graded. Who skipped as many found nothing left, and is not finished.
         """
+        theirs = Assignment.project_id == project_id, Assignment.rater_id == rater_id
         with self._database.reading() as session:
-            skipped = count_where(
-                session,
-                Assignment.project_id == project_id,
-                Assignment.rater_id == rater_id,
-                Assignment.state == "skipped",
+            rated, skipped = (
+                count_where(session, *theirs, Assignment.state == state) for state in ("rated", "skipped")
             )
         is_finished = has_share or rated > skipped
         return self._end(project_id, rater_id, Outcome.FINISHED if is_finished else Outcome.NOTHING_LEFT)

@@ -213,6 +213,11 @@ def count_gold(session: Session, project: Project) -> GoldCounts:
     )
 
 
+def count_graded(session: Session, project: Project) -> int:
+    """How many pairs have a gold grade."""
+    return GoldCounts(*_count_unfinished(session, project)).with_gold
+
+
 def check_counts(session: Session, project: Project, options: ExportOptions) -> GoldCounts:
     """What an export would find.
 

@@ -254,7 +254,7 @@ class ItemService:
         What is imported or written already stays.
 
         Args:
-            seen: the `TypeTerms` that the change of both began with, from `seen_settings`: what somebody
+            seen: the `TypeTerms` that the change of both began with, from `print_settings`: what somebody
                 else changed since then stays.
 
         Raises:

@@ -19,7 +19,7 @@ from annotation.scale import Scale
 from annotation.scoring import Estimate
 from annotation.services.agreement import project_version
 from annotation.services.audit import record
-from annotation.services.gold import pairs_with_grades, standing_in
+from annotation.services.gold import count_graded, pairs_with_grades, standing_in
 from annotation.services.project_rows import IN_USE, as_project, find_project, scale_of
 from annotation.services.transactions import by_code_point, insert_rows
 from annotation.services.users import id_of
@@ -408,16 +408,28 @@ class SystemService:
             self._own[project_id] = version, own
             return own
 
+    def comparable_version(self, project_id: int) -> OwnGold:
+        """The same, without the hash where the gold has more pairs than are kept of any: none can be it, and
+        all its pairs would be read.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        with self._database.reading() as session:
+            graded = count_graded(session, find_project(session, project_id))
+        return OwnGold("", graded) if graded > MOST_PAIRS else self.own_version(project_id)
+
     def golds(self, project_id: int) -> list[GoldVersion]:
         """The gold sets that systems are measured on: that of the project as it is now, then the last first.
 
         Raises:
             NotFoundError: there is no such project.
         """
-        now = self.own_version(project_id).sha256
         with self._database.reading() as session:
+            find_project(session, project_id)
             golds = select(GoldSet).where(GoldSet.project_id == project_id).order_by(GoldSet.id.desc())
             found = [as_version(row) for row in session.scalars(golds)]
+        now = self.comparable_version(project_id).sha256 if found else ""
         return sorted(found, key=lambda gold: gold.sha256 != now)
 
     def gold(self, project_id: int, gold_id: int) -> Gold:

@@ -521,7 +521,7 @@ class ProjectService:
         """Change settings, with what follows from them, in one transaction.
 
         Args:
-            seen: the settings that the change began with, from `seen_settings`: what somebody else changed
+            seen: the settings that the change began with, from `print_settings`: what somebody else changed
                 since then stays; None puts `settings` in the place of whatever there is.
 
         Raises:

@@ -270,7 +270,7 @@ class QualityService:
         """Choose the settings of a project. Attempts and passes that were, stay as they were judged.
 
         Args:
-            seen: the settings that the change began with, from `seen_settings`: what somebody else changed
+            seen: the settings that the change began with, from `print_settings`: what somebody else changed
                 since then stays; None puts `settings` in the place of whatever there is.
 
         Raises:

@@ -717,6 +717,10 @@ def _latex_button(report: AgreementReport) -> str:
 
 
 SECONDS_BETWEEN_LOOKS = 10
+FIRST_FIGURES = mark(
+    "There are so many grades that the figures take a minute or more: they appear here by themselves."
+)
+NEWER_FIGURES = mark("Newer figures are being made, and appear here by themselves.")
 
 ASK_IN_USE = "async (before) => ((await kpdemo).isInUse() ? String(Date.now()) : before)"
 """JavaScript: what changes only where somebody may see the figures."""
@@ -759,7 +763,8 @@ class AgreementHandlers:
                 return {}
             if not self.agreement.may_renew(project_id):
                 return {"status": f"<p>{_('There are newer figures. Press Refresh to see them now.')}</p>"}
-            return self._show(request, width)
+            shown = self._show(request, width)
+            return {} if shown["version"] == version else shown
         except (AnnotationError, UnreachableError, DamagedError):
             return {}  # nobody pressed anything: the next press tells what is the matter
 
@@ -777,25 +782,32 @@ class AgreementHandlers:
             wished = float(decimal_of(width, mark("widest interval of α")))
             if wished != DEFAULT_WIDTH:
                 return plan_html(*self.agreement.plan(project_id, wished))
-            report = report or self.agreement.report(project_id)
+            if report is None:
+                latest = self.agreement.latest(project_id)
+                if latest is None:
+                    return note_html(_(FIRST_FIGURES))
+                report = latest.report
             return plan_html(report.plan, report.whole.pairs - report.whole.all.pairs)
         except AnnotationError as error:
             return note_html(str(error), role="alert")
 
     def _show(self, request: gr.Request, width: object) -> dict[str, Any]:
         project_id, user, named = require_leader(request, self.accounts)
-        version = self.agreement.version(project_id)
-        report = self.agreement.report(project_id, named=named, viewer=user.id)
+        latest = self.agreement.latest(project_id, named=named, viewer=user.id)
+        if latest is None:
+            return {"status": f"<p>{_(FIRST_FIGURES)}</p>", "version": ""}
+        report = latest.report
         saved = save_all_html(report, project_id)
         if not named:
             report = replace(report, rater_names=tuple(map(number_text, report.rater_names)))
-        counted = _("Counted {time}.", time=time_html(self.clock()))
+        counted = _("Counted {time}.", time=time_html(latest.made_at or self.clock()))
+        said = [counted, *([_(NEWER_FIGURES)] if latest.is_old else []), will_appear(report)]
         shown: dict[str, Any] = {
             **texts_of(report, project_id, leads=named),
             "save": saved,
-            "status": f"<p>{counted} {will_appear(report)}</p>",
+            "status": f"<p>{' '.join(said)}</p>",
             "plan": self._plan(project_id, width, report),
-            "version": "" if report.unnumbered else version,  # the numbers come with the next look
+            "version": "" if report.unnumbered else latest.version,  # the numbers come with the next look
         }
         for name, chart in charts_of(report).items():
             shown[f"{name}-chart"] = show_chart(chart)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import gradio as gr
 
-from annotation.crowds import NAMES, CrowdSettings, WorkerLine, read_names
+from annotation.changes import print_settings
+from annotation.crowds import NAMES, CrowdSettings, WorkerLine, check_crowd_settings, read_names
 from annotation.errors import AnnotationError, SettingsError
 from annotation.services.accounts import LASTS, AccountService, InvitationService
 from annotation.services.crowds import CrowdService, SharedLinkLine
@@ -27,6 +28,7 @@ from annotation.ui.widgets import (
     answer_place,
     build_kept_form,
     on_choice,
+    saved_html,
     whole_field,
     whole_of,
 )
@@ -35,7 +37,7 @@ from annotation.web.downloads import workers_address
 from annotation.wording import quote_value
 from kpdemo.io.tables import spreadsheet_csv
 from kpdemo.ui.html import escape, group_digits
-from kpdemo.ui.widgets import done_html, empty_html, section_heading, shown_to_user
+from kpdemo.ui.widgets import done_html, empty_html, section_heading, shown_to_user, unseen_box
 
 PLACES = 30
 DAYS = 14
@@ -76,7 +78,7 @@ class CrowdHandlers:
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _user):
             told = self.crowds.settings(project_id)
             usual = f"{datetime.now(UTC) + timedelta(days=DAYS):{END_FORMAT}}"
-            return usual, told.completion_code, told.screen_out_code, told.return_address, told.contact
+            return usual, print_settings(told), *astuple(told)
 
     def invite_many(self, request: gr.Request, text: str | None, role: str) -> tuple[Any, ...]:
         """A personal link for each name, or none where one cannot be used."""
@@ -124,11 +126,14 @@ class CrowdHandlers:
             said = _("The shared link is revoked: nobody comes in by it any more. Who came stays a rater.")
             return done_html(said), *self._fill(project_id)
 
-    def save(self, request: gr.Request, *values: str | None) -> str:
-        """Change what is told at the end."""
+    def save(self, request: gr.Request, seen: str, *values: str | None) -> tuple[Any, ...]:
+        """Change what is told at the end; what somebody else changed meanwhile comes into the fields."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
-            self.crowds.change(project_id, CrowdSettings(*(value or "" for value in values)), by=user)
-            return done_html(_("Saved. Who is done sees it when they open their page again."))
+            mine = check_crowd_settings(CrowdSettings(*(value or "" for value in values)))
+            kept = self.crowds.change(project_id, mine, seen=seen, by=user)
+        fields = [gr.skip() for _value in values] if kept == mine else astuple(kept)
+        said = _("Saved. Who is done sees it when they open their page again.")
+        return saved_html(said, is_alone=kept == mine), print_settings(kept), *fields
 
     def _fill(self, project_id: int) -> tuple[Any, ...]:
         links = self.crowds.links(project_id)
@@ -295,6 +300,7 @@ def build_crowd_section(handlers: CrowdHandlers, links: Parts) -> CrowdSection:
             back = gr.Textbox(label=_("Return address"), max_lines=1, elem_id="crowd-return", scale=2)
             contact = gr.Textbox(label=_("Whom to ask"), max_lines=1, elem_id="crowd-contact")
             save = gr.Button(_("Save"), elem_id="crowd-save", min_width=96)
+        seen = unseen_box("crowd-seen")
         saved = answer_place("crowd-saved")
         section_heading(_("Who did how much"), "crowd-workers-heading")
         workers = gr.HTML("", elem_id="crowd-workers", elem_classes="open-links", js_on_load=None)
@@ -313,9 +319,12 @@ def build_crowd_section(handlers: CrowdHandlers, links: Parts) -> CrowdSection:
     )
     on_choice(link, handlers.choose, revoke, api_name="choose_shared_link", show_progress="hidden")
     answer_event(revoke.click, handlers.revoke, link, [shared, *shown], api_name="revoke_shared_link")
-    saving = answer_event(save.click, handlers.save, told, saved, js=kept.sends, api_name="save_end")
+    end_form = [seen, *told]
+    saving = answer_event(
+        save.click, handlers.save, end_form, [saved, *end_form], js=kept.sends, api_name="save_end"
+    )
     filling = Filling(handlers.show, shown, "show_crowd")
     filling.when(again.click, name="show_crowd_again")
-    keeping = Keeping(kept, told, [saving], around=[(part, {"open": True})])
-    settings = Filling(handlers.open, [end, *told], "open_crowd", keeping=keeping)
+    keeping = Keeping(kept, told, [saving], around=[(part, {"open": True})], began=seen)
+    settings = Filling(handlers.open, [end, *end_form], "open_crowd", keeping=keeping)
     return CrowdSection(settings, filling, (inviting,))

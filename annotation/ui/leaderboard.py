@@ -387,7 +387,7 @@ class LeaderboardHandlers:
         choices = [(gold_label(gold, zone), gold.id) for gold in golds]
         chart = board_chart(board)
         project = self.projects.get(project_id).name
-        own = self.systems.own_version(project_id)
+        own = self.systems.comparable_version(project_id)
         save_chart = chart_buttons("leaderboard-chart", _(CHART), file_name(project, "leaderboard-genres"))
         return {
             "body": gr.Column(visible=True),

@@ -228,8 +228,7 @@ def build_rating_routes(
         }
         if queue.pairs or queue.is_waiting:
             return found
-        has_share, rated = queue.is_share_graded, queue.progress.rated
-        ended = crowds.settle(queue.project.id, user.id, has_share=has_share, rated=rated)
+        ended = crowds.settle(queue.project.id, user.id, has_share=queue.is_share_graded)
         return {**found, **_completion(ended)}
 
     def trained(queue: TrainingQueue, user: User) -> Result:

@@ -127,6 +127,23 @@ class RepeatChange(Base):
     at: Mapped[datetime]
 
 
+class KeptAgreement(Base):
+    """The report on agreement of a large project, which its page shows while the next one is made."""
+
+    __tablename__ = "kept_agreement"
+
+    project_id: Mapped[int] = mapped_column(
+        ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    version: Mapped[str]
+    """Of the data that it is of."""
+    content: Mapped[str]
+    """JSON, of the version of the program that made it."""
+    seconds: Mapped[float]
+    """How long making it took."""
+    made_at: Mapped[datetime]
+
+
 class SetAside(Base):
     """That a rater's grades were set aside, and why; it goes once all of them are brought back."""
 

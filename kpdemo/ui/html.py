@@ -28,11 +28,6 @@ def group_digits(number: int) -> str:
     return f"{number:,}".replace(",", NARROW_SPACE)
 
 
-def count_noun(number: int, singular: str, plural: str = "") -> str:
-    """1 pair, 2 pairs, 12 345 pairs."""
-    return f"{group_digits(number)} {singular if number == 1 else plural or f'{singular}s'}"
-
-
 def documents_text(number: int) -> str:
     """1 document, 2 documents."""
     return ngettext("{count} document", "{count} documents", number, count=group_digits(number))

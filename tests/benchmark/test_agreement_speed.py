@@ -30,6 +30,7 @@ from db.models import (
     User,
 )
 from tests.measuring import forget_peak, memory
+from tests.processes import wait_for
 
 pytestmark = pytest.mark.benchmark
 
@@ -178,14 +179,15 @@ def test_pages_of_a_large_project(database, capsys):
     project = fill(database, pairs)
     agreement, systems = AgreementService(database), SystemService(database)
     works = {
-        "agreement, at first": lambda: agreement.report(project),
-        "agreement, again": lambda: agreement.report(project),
-        "leaderboard, at first": lambda: systems.golds(project),
-        "leaderboard, again": lambda: systems.golds(project),
+        "page of agreement, new": lambda: agreement.latest(project),
+        "until it is made": lambda: wait_for(lambda: agreement.latest(project) is not None),
+        "page of agreement": lambda: agreement.latest(project),
+        "leaderboard": lambda: systems.comparable_version(project),
         "has a grade come?": lambda: agreement.version(project),
         "one more grade": lambda: grade_once_more(database),
-        "agreement after it": lambda: agreement.report(project),
-        "leaderboard after it": lambda: systems.golds(project),
+        "page after it": lambda: agreement.latest(project),
+        "leaderboard after it": lambda: systems.comparable_version(project),
+        "command `agreement`": lambda: agreement.report(project),
         "check of the database": lambda: checks.check(database),
     }
     system = "SQLite" if database.is_sqlite else "PostgreSQL"

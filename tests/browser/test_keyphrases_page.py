@@ -682,6 +682,28 @@ def test_a_long_text_says_that_it_is_being_read_and_hides_what_was_said_before(p
     expect(reading).to_be_hidden()
 
 
+def test_what_takes_longer_than_a_second_shows_its_seconds_from_then_on(page, serve):
+    address = serve(app.AppContext(MODELS, lambda name: Waiting()))
+    open_page(page, address)
+    timer = page.locator("#predict-result .progress-text")
+    Waiting.go.clear()
+    try:
+        write(page, BODY)
+        asked = page.evaluate("() => document.timeline.currentTime")
+        page.locator("#predict-run").click()
+        expect(timer).to_be_visible()
+        expect(timer).to_be_in_viewport()
+        begun, delay = page.locator("#predict-result [data-testid=status-tracker]").evaluate(
+            "e => [e.getAnimations()[0].startTime, e.getAnimations()[0].effect.getTiming().delay]"
+        )
+        assert begun >= asked, "the second is that of the question, not of the page"
+        assert delay == 1000
+    finally:
+        Waiting.go.set()
+    expect(page.locator("#predict-text mark").first).to_be_visible()
+    expect(timer).to_be_hidden()
+
+
 @pytest.mark.slow
 def test_leaving_a_page_that_its_server_has_not_answered_is_no_error(page, serve):
     def answer_late(route):

@@ -22,7 +22,7 @@ from annotation.errors import NotFoundError
 from annotation.gold import ExportOptions, Unfinished
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
-from annotation.services.agreement import AgreementService, read_grades
+from annotation.services.agreement import AgreementService, keep_report, read_grades
 from annotation.services.bundle import open_services
 from annotation.services.imports import ImportService
 from annotation.services.numbering import NumberService
@@ -31,11 +31,11 @@ from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.types import Cause, NewPair, ProjectSettings, Role
 from annotation.ui.agreement import figures_html, texts_of
-from db.models import ServerKey
+from db.models import KeptAgreement, ServerKey
 from tests.commands import main
 from tests.grade_tables import grades_of_table, krippendorff_alpha
 from tests.latex_tables import read_tables
-from tests.processes import PATIENCE
+from tests.processes import PATIENCE, wait_for
 from tests.rated import pair, rated_project
 
 TOO_FEW = (
@@ -277,6 +277,40 @@ def test_readers_at_once_get_one_report(rated):
     assert len(found) == 6
     assert all(report == found[0] for report in found)
     assert all(report.whole is found[0].whole for report in found)
+
+
+@pytest.mark.both_databases
+def test_of_a_large_project_the_last_report_is_shown_while_a_process_makes_the_next(rated, monkeypatch):
+    monkeypatch.setattr("annotation.services.agreement.MANY_RATINGS", 3)
+    monkeypatch.setattr("annotation.services.agreement.SHARE_OF_TIME", 1e6)
+    service = AgreementService(rated.database)
+
+    def is_of_now() -> bool:
+        latest = service.latest(rated.id)
+        return latest is not None and not latest.is_old
+
+    assert service.latest(rated.id) is None
+    assert wait_for(is_of_now)
+    first = service.latest(rated.id)
+    assert first.report == service.report(rated.id)
+    assert first.version == service.version(rated.id)
+    rated.rate("e", ben="4")
+    shown = service.latest(rated.id)
+    assert (shown.report, shown.version, shown.made_at) == (first.report, first.version, first.made_at)
+    assert shown.is_old
+    assert wait_for(is_of_now)
+    assert service.latest(rated.id).report == service.report(rated.id) != first.report
+
+
+def test_a_report_that_an_earlier_version_kept_is_made_anew(rated, monkeypatch):
+    monkeypatch.setattr("annotation.services.agreement.MANY_RATINGS", 3)
+    keep_report(rated.database.url.render_as_string(), rated.id)
+    service = AgreementService(rated.database)
+    assert service.latest(rated.id).report == service.report(rated.id)
+    with rated.database.session() as session:
+        session.get_one(KeptAgreement, rated.id).content = '{"report": {"alpha": 0.5}}'
+    assert service.latest(rated.id) is None
+    assert wait_for(lambda: service.latest(rated.id) is not None)
 
 
 @pytest.mark.both_databases

@@ -12,6 +12,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from annotation.changes import print_settings
 from annotation.consent import text_hash
 from annotation.crowds import CrowdSettings, Outcome, Source, Worker
 from annotation.errors import AccessError, InvitationError, SettingsError, TooManyAttemptsError
@@ -116,6 +117,14 @@ def test_the_same_worker_at_once_by_two_links_is_one_account(crowds, link, datab
     assert count(database, Arrival) == 1
 
 
+@pytest.mark.both_databases
+def test_an_account_that_joins_at_once_by_several_links_is_a_rater_once(crowds, link, database, accounts):
+    accounts.add_user("Ana", PASSWORD)
+    tokens = [link() for _ in range(4)]
+    assert len(set(at_once([lambda t=t: crowds.join(t, "Ana") for t in tokens * 2]))) == 1
+    assert count(database, Arrival) == count(database, Membership) == 1
+
+
 def test_ids_of_an_address_open_no_account_that_has_got_another_role(
     crowds, link, database, accounts, sign_ins, project
 ):
@@ -173,6 +182,16 @@ def test_an_end_that_cannot_be_shown_is_refused(crowds, project, settings, said)
     with pytest.raises(SettingsError, match=said):
         crowds.change(project, CrowdSettings(**settings))
     assert crowds.settings(project) == CrowdSettings()
+
+
+def test_two_leads_who_change_the_end_undo_nothing_of_each_other(crowds, project):
+    crowds.change(project, CrowdSettings("DONE", contact="lab@example.org"))
+    seen = print_settings(crowds.settings(project))
+    crowds.change(project, CrowdSettings("DONE", "OUT", contact="lab@example.org"), seen=seen)
+    kept = crowds.change(project, CrowdSettings("DONE", contact="desk@example.org"), seen=seen)
+    assert kept == crowds.settings(project) == CrowdSettings("DONE", "OUT", contact="desk@example.org")
+    with pytest.raises(SettingsError, match="Somebody else has changed the line on whom to ask"):
+        crowds.change(project, CrowdSettings("DONE", contact="me@example.org"), seen=seen)
 
 
 @pytest.mark.parametrize("typed", ["tomorrow", "0001-01-01 00:00+14:00", "9999-12-31 23:00-10:00"])
@@ -367,11 +386,11 @@ def test_who_skips_as_much_as_they_grade_has_not_graded_their_share(campaign):
         services.crowds.make_link(world.project, 2, utcnow() + timedelta(days=1)), HERE, prolific("w1")
     )
     user = services.sign_ins.user_of(rater.token)
-    ended = services.crowds.settle(world.project, user.id, has_share=False, rated=0)
+    ended = services.crowds.settle(world.project, user.id, has_share=False)
     assert ended.outcome is Outcome.NOTHING_LEFT
-    ended = services.crowds.settle(world.project, user.id, has_share=True, rated=6)
+    ended = services.crowds.settle(world.project, user.id, has_share=True)
     assert (ended.outcome, ended.code[:5]) == (Outcome.FINISHED, "DONE-")
-    ended = services.crowds.settle(world.project, user.id, has_share=False, rated=0)
+    ended = services.crowds.settle(world.project, user.id, has_share=False)
     assert ended.outcome is Outcome.FINISHED  # for good
 
 
@@ -386,11 +405,35 @@ def test_who_finishes_in_one_tab_is_finished_in_the_other_too(campaign, monkeypa
     def arrival_then_finish(session, project_id, rater_id):
         found = after_arrival(session, project_id, rater_id)
         monkeypatch.setattr(crowd_rows, "_arrival_of", after_arrival)
-        services.crowds.settle(world.project, user.id, has_share=True, rated=6)
+        services.crowds.settle(world.project, user.id, has_share=True)
         return found
 
     monkeypatch.setattr(crowd_rows, "_arrival_of", arrival_then_finish)
-    told = services.crowds.settle(world.project, user.id, has_share=False, rated=0)
+    told = services.crowds.settle(world.project, user.id, has_share=False)
     assert (told.outcome, told.code[:5]) == (Outcome.FINISHED, "DONE-")
     [line] = services.crowds.workers(world.project)
     assert (line.state, line.code) == ("finished", told.code)
+
+
+def test_check_pairs_make_up_for_no_pair_that_was_skipped(database):
+    world = new_world(database, pairs=4, raters=1, k=1)
+    services, server = open_services(database), FastAPI()
+    add_annotation_routes(server, services)
+    services.known_pairs.import_checks(world.project, [known(f"c{n}", "4") for n in range(0, 6, 2)])
+    services.quality.change(world.project, QualitySettings(check_every=2))
+    services.crowds.change(world.project, ENDS)
+    link = services.crowds.make_link(world.project, 1, utcnow() + timedelta(days=1))
+    visit = Visit(server, link, "w1")
+    visit.begin()
+    answer, own = visit.queue().json(), 0
+    while pairs := answer["pairs"]:
+        address, is_check = f"{API}/pairs/{pairs[0]['id']}", pairs[0]["right"] in KNOWS
+        own += not is_check
+        if is_check or own > 2:
+            answer = visit.client.put(f"{address}/rating", json={"grade": 4, "seconds": 60}).json()
+        else:
+            answer = visit.client.post(f"{address}/skip", json={"reason": "other", "note": ""}).json()
+    [line] = services.crowds.workers(world.project)
+    assert (line.pairs, line.skipped) == (2, 2)
+    assert line.checks > 0
+    assert answer["completion"]["outcome"] == "nothing_left"

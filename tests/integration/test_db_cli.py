@@ -45,11 +45,11 @@ def test_a_new_database_is_made_checked_backed_up_and_restored(tmp_path, capsys)
     assert "is up to date" in run(capsys, "upgrade", "--database-url", made)[1]
     fill(Database(made))
     status, out, _ = run(capsys, "check", "--database-url", made)
-    assert (status, out) == (0, f"{tmp_path}/made.db is intact: revision {HEAD}, 75 rows.\n")
+    assert (status, out) == (0, f"{tmp_path}/made.db is intact: revision {HEAD}, 76 rows.\n")
     assert run(capsys, "backup", tmp_path / "b.db", "--database-url", made)[0] == 0
     status, out, _ = run(capsys, "restore", tmp_path / "b.db", "--database-url", other)
     assert status == 0
-    assert out.endswith(": 75 rows. Everybody has to sign in again.\n")
+    assert out.endswith(": 76 rows. Everybody has to sign in again.\n")
 
 
 def test_figures_are_printed_as_json(database, tmp_path, capsys):

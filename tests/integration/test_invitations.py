@@ -193,6 +193,16 @@ def test_of_eight_who_use_a_link_at_once_exactly_one_gets_in(invitations, databa
 
 
 @pytest.mark.both_databases
+@pytest.mark.both_databases
+def test_an_account_that_joins_at_once_by_several_links_has_the_role_once(
+    accounts, invitations, database, project
+):
+    accounts.add_user("Ana", PASSWORD)
+    tokens = [invitations.invite(project_id=project, role=Role.RATER) for _ in range(16)]
+    assert at_once([lambda t=t: invitations.join(t, "Ana") for t in tokens]) == [None] * 16
+    assert count(database, Membership) == 1
+
+
 def test_of_eight_who_set_up_a_server_at_once_exactly_one_does(invitations, database):
     token = invitations.setup_token()
     answers = at_once(

@@ -15,7 +15,7 @@ from annotation.files.scores import GoldPair
 from annotation.gold import gold_row
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.gold import pairs_with_grades
-from annotation.services.leaderboard import Gold, SystemService
+from annotation.services.leaderboard import Gold, OwnGold, SystemService
 from annotation.services.pairs import PairService
 from annotation.services.projects import ProjectService
 from annotation.system_report import System, score_systems
@@ -150,6 +150,18 @@ def test_the_board_of_a_project_waits_for_no_other_project(rated, service, monke
     goes_on.set()
     slow.join(PATIENCE)
     assert service.board(rated.id, gold_id) is service.board(rated.id, gold_id)
+
+
+def test_gold_that_is_too_large_to_be_one_of_those_kept_is_not_read_to_be_told_from_them(
+    rated, service, monkeypatch
+):
+    first = service.add(rated.id, service.own_gold(rated.id), POOR)
+    rated.rate("unfinished", ben="2")
+    assert service.comparable_version(rated.id) == service.own_version(rated.id)
+    monkeypatch.setattr("annotation.services.leaderboard.MOST_PAIRS", 7)
+    monkeypatch.setattr(SystemService, "own_version", None)
+    assert service.comparable_version(rated.id) == OwnGold("", 8)
+    assert [gold.id for gold in service.golds(rated.id)] == [first]
 
 
 def test_systems_are_ranked_on_the_gold_of_their_day(rated, service):

@@ -33,7 +33,9 @@ from annotation.services.ratings import RatingService
 from annotation.types import NewRating, Role
 from annotation.ui.agreement import (
     CHARTS,
+    FIRST_FIGURES,
     FOR_LEADERS,
+    NEWER_FIGURES,
     AgreementHandlers,
     bounds_table,
     build_agreement_page,
@@ -64,6 +66,7 @@ from kpdemo.translation import use_language
 from kpdemo.ui.charts import LONGEST_LABEL
 from tests.latex_tables import saved_table
 from tests.people import MovableClock
+from tests.processes import wait_for
 from tests.rated import pair, rated_project
 from tests.raters import new_world
 
@@ -120,6 +123,27 @@ def test_administrators_and_adjudicators_see_the_page(handlers, rated, name):
     assert (shown["closed"], shown["body"].visible, shown["timer"].active) == ("", True, True)
     assert "α of all pairs" in shown["figures"]
     assert "Done" in repr(shown)
+
+
+def test_a_large_project_says_that_its_figures_are_being_made_and_shows_them_by_itself(
+    handlers, rated, monkeypatch
+):
+    monkeypatch.setattr("annotation.services.agreement.MANY_RATINGS", 3)
+    leader = ask("leader", rated.id)
+    shown = handlers.open(leader, DEFAULT_WIDTH)
+    assert FIRST_FIGURES in shown["status"]
+    assert shown["timer"].active
+    assert "figures" not in shown
+
+    def looks() -> bool:
+        shown.update(handlers.look(leader, shown["version"], DEFAULT_WIDTH))
+        return "figures" in shown
+
+    assert wait_for(looks)
+    assert "α of all pairs" in shown["figures"]
+    rated.rate("e", ben="4")
+    assert handlers.look(leader, shown["version"], DEFAULT_WIDTH) == {}, "nothing newer is there yet"
+    assert NEWER_FIGURES in handlers.refresh(leader, DEFAULT_WIDTH)["status"]
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from kpdemo.types import (
     RetrievedPassage,
     Style,
 )
-from kpdemo.ui.html import count_noun, group_digits, score_html
+from kpdemo.ui.html import group_digits, score_html
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.results import (
     INLINE_LIMIT,
@@ -171,15 +171,6 @@ def test_small_print_has_language_model_time_and_device():
 def test_what_a_score_means_is_said_where_it_is_shown():
     assert "the chance that the authors of such a text would choose the phrase" in answer_html(answer())
     assert "only ranks the phrases of this text" in answer_html(replace(answer(), model="tfidf"))
-
-
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [(0, "0 pairs"), (1, "1 pair"), (2, "2 pairs"), (1048576, "1\u202f048\u202f576 pairs")],
-)
-def test_one_thing_is_not_counted_as_several(number, text):
-    assert count_noun(number, "pair") == text
-    assert count_noun(number, "pair has", "pairs have").endswith("has" if number == 1 else "have")
 
 
 def rows(html: str) -> list[str]:

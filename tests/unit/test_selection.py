@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from kpdemo.errors import InputError
 from kpdemo.predictors import available_models, load_predictor
-from kpdemo.selection import check_options, keep, mark_fillers, reaches, short_score
-from kpdemo.types import Keyphrase
+from kpdemo.selection import check_options, choose, keep, reaches, short_score
+from kpdemo.types import Keyphrase, Prediction, PredictionOptions, Ranking
 
 SCORES = st.lists(st.floats(0, 1), max_size=12)
 
@@ -83,11 +83,12 @@ def test_every_baseline_follows_the_same_rule(name):
 
 
 def test_what_only_the_least_number_gives_is_a_filler_and_what_was_asked_for_is_not():
-    kept = [Keyphrase("graph kernel", 0.4), Keyphrase("molecule", 0.03)]
+    ranked = (Keyphrase("graph kernel", 0.4, ((0, 12),)), Keyphrase("molecule", 0.03, ((20, 28),)))
 
     def fillers(sure, **options):
-        marked = mark_fillers(kept, sure, **{"top_k": None, "threshold": None, **options})
-        return [keyphrase.filler for keyphrase in marked]
+        ranking = Ranking(ranked, 2, sure)
+        found = Prediction(ranked, (), "en", ranked_present=ranking, ranked_absent=Ranking((), 0, 0))
+        return [one.filler for one in choose(found, PredictionOptions(**options)).present]
 
-    assert [fillers(0), fillers(1), fillers(5)] == [[True, True], [False, True], [False, False]]
+    assert [fillers(0), fillers(1), fillers(2)] == [[True, True], [False, True], [False, False]]
     assert fillers(0, top_k=2) == fillers(0, threshold=0.0) == [False, False]
