@@ -5,6 +5,7 @@ After the rating scale and the procedure of Jurgens et al. 2014 (Table 1, sectio
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from annotation.comparison import types_in_order
@@ -80,15 +81,21 @@ def starter_guidelines(types: Iterable[str], language: str = ENGLISH) -> str:
     """Guidelines in a language for projects with these comparison types; only known ones have any."""
     parts = [_OF_TYPES[name] for name in types_in_order(types) if name in _OF_TYPES]
     with use_language(language):
-        return "".join(map(_, [_GENERAL, *parts])) if parts else ""
+        return _join_lines("".join(map(_, [_GENERAL, *parts]))) if parts else ""
 
 
 def is_starter(text: str) -> bool:
     """Whether the text is a starter for some of the known types, as nobody has changed it."""
-    return not text.strip() or any(_is_starter_in(code, text.strip()) for code in LANGUAGES)
+    text = _join_lines(text.strip())  # older projects have them in short lines
+    return not text or any(_is_starter_in(code, text) for code in LANGUAGES)
 
 
 def _is_starter_in(language: str, text: str) -> bool:
     with use_language(language):
-        held = [name for name, part in _OF_TYPES.items() if _(part).strip() in text]
+        held = [name for name, part in _OF_TYPES.items() if _join_lines(_(part)).strip() in text]
     return text == starter_guidelines(held, language).strip()
+
+
+def _join_lines(text: str) -> str:
+    """Each paragraph and each point on one line: the field that shows them breaks lines where it ends."""
+    return re.sub(r"(?<!\n)\n *(?![\n# -]|\Z)", " ", text)

@@ -483,12 +483,12 @@ def _build_addition() -> _Addition:
     section_heading(_("Add an account"), "members-add-heading")
     with gr.Row(elem_classes="form-row"):
         account = gr.Dropdown(
-            [], label=_("Account"), allow_custom_value=True, elem_id="members-account", scale=3
+            [], label=_("Account"), allow_custom_value=True, elem_id="members-account", scale=1
         )
         role = gr.Dropdown(
-            role_choices(), value=Role.RATER.value, label=_("Role"), elem_id="members-role", scale=2
+            role_choices(), value=Role.RATER.value, label=_("Role"), elem_id="members-role", scale=1
         )
-        add = gr.Button(_("Add"), elem_id="members-add", scale=1, min_width=80)
+        add = gr.Button(_("Add"), elem_id="members-add", scale=0, min_width=128)
     with gr.Column(visible=False, elem_id="members-joining") as joining:
         join = gr.Button(_("Grade it myself"), elem_id="members-join")
         gr.HTML(f'<p class="small">{_(JOIN_HINT)}</p>', elem_id="members-join-hint")
@@ -853,9 +853,9 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
                     parts[name] = choice_button(_(label), f"users-{name}")
             with gr.Row(elem_classes="form-row"):
                 parts["new_name"] = gr.Textbox(
-                    label=_("New name"), max_lines=1, elem_id="users-new-name", scale=3
+                    label=_("New name"), max_lines=1, elem_id="users-new-name", scale=1
                 )
-                rename = gr.Button(_("Rename"), elem_id="users-rename", scale=1, min_width=120)
+                rename = gr.Button(_("Rename"), elem_id="users-rename", scale=0, min_width=144)
             parts["changed"] = answer_place("users-changed")
             section_heading(_("What was done"), "users-events-heading")
             parts["events"] = gr.HTML("", elem_id="users-events", js_on_load=None)

@@ -71,9 +71,19 @@ def raters_text(number: int) -> str:
 
 
 def steps_html(
-    pool: JudgedPool, counts: PoolCounts, options: JudgingOptions, project_id: int, raters: int
+    pool: JudgedPool,
+    counts: PoolCounts,
+    options: JudgingOptions,
+    project_id: int,
+    raters: int,
+    *,
+    is_short: bool = False,
 ) -> str:
-    """Documents, predictions, grades, gold and figures, each with its counts, and what to do next."""
+    """Documents, predictions, grades, gold and figures, each with its counts, and what to do next.
+
+    Args:
+        is_short: whether a pair takes more raters than the project has.
+    """
     if not counts.documents:
         return no_predictions_html()
     models = models_text(len(pool.models))
@@ -122,11 +132,14 @@ def steps_html(
         f'<li><h3>{name}</h3><p class="predictions-count">{value}</p><p class="small">{escape(note)}</p></li>'
         for name, value, note in steps
     )
-    return f'<ol class="predictions-steps">{items}</ol>{_next_step_html(counts, project_id, raters)}'
+    return (
+        f'<ol class="predictions-steps">{items}</ol>{_next_step_html(counts, project_id, raters, is_short)}'
+    )
 
 
-def _next_step_html(counts: PoolCounts, project_id: int, raters: int) -> str:
+def _next_step_html(counts: PoolCounts, project_id: int, raters: int, is_short: bool) -> str:
     there = f"project={project_id}"
+    invite = f'<a href="/annotate/project?{there}&amp;tab=members">{_("invite raters")}</a>'
     open_pairs = counts.phrases - counts.graded - counts.undecided
     if open_pairs and raters:
         text = ngettext(
@@ -135,7 +148,9 @@ def _next_step_html(counts: PoolCounts, project_id: int, raters: int) -> str:
             open_pairs,
             count=group_digits(open_pairs),
             raters=raters_text(raters),
-            link=f'<a href="/annotate/project?{there}">{_("see how far they are")}</a>',
+            link=invite
+            if is_short
+            else f'<a href="/annotate/project?{there}">{_("see how far they are")}</a>',
         )
     elif open_pairs:
         text = ngettext(
@@ -143,7 +158,7 @@ def _next_step_html(counts: PoolCounts, project_id: int, raters: int) -> str:
             "{count} pairs wait for grades: {link}",
             open_pairs,
             count=group_digits(open_pairs),
-            link=f'<a href="/annotate/project?{there}&amp;tab=members">{_("invite raters")}</a>',
+            link=invite,
         )
     elif counts.undecided:
         text = ngettext(
@@ -294,8 +309,9 @@ class PredictionsHandlers:
         pool = self.judgements.pool(project_id)
         counts = pool.counts(options.threshold)
         raters = sum(Role.RATER in member.roles for member in self.projects.members(project_id))
+        needed = self.projects.get(project_id).settings.raters_per_pair
         return (
-            steps_html(pool, counts, options, project_id, raters),
+            steps_html(pool, counts, options, project_id, raters, is_short=raters < needed),
             figures_html(pool.figures(options), options),
             files_html(pool, project_id, options.threshold),
             pool.order.value,

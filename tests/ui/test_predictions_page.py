@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
@@ -73,6 +73,18 @@ def test_the_page_shows_the_steps_the_figures_and_what_comes_next(handlers, sqli
     assert figures.index("north") < figures.index("south")
     expected = JudgementService(sqlite_database).pool(1).figures(check_options(Decimal("3.5"), 2))
     assert f"{expected['north'].ndcg.skip_empty:.3f}" in figures
+
+
+def test_raters_are_invited_as_long_as_a_pair_takes_more_of_them(handlers):
+    handlers.projects.add_member(1, "judith", Role.RATER)
+    settings = handlers.projects.get(1).settings
+    handlers.projects.update(1, replace(settings, raters_per_pair=3))
+    steps = handlers.open(Asked())[2]
+    assert (
+        'grades of 2 raters: <a href="/annotate/project?project=1&amp;tab=members">invite raters</a>' in steps
+    )
+    handlers.projects.update(1, replace(settings, raters_per_pair=2))
+    assert "see how far they are" in handlers.open(Asked())[2]
 
 
 @pytest.mark.parametrize("name", ["ana", "judith", None])

@@ -18,6 +18,16 @@ def test_each_known_type_has_a_starter_of_its_own(type):
     assert not is_starter(text.replace("smaller", "shorter", 1))
 
 
+def test_no_line_of_a_starter_ends_before_its_paragraph_and_one_in_short_lines_is_still_a_starter():
+    text = starter_guidelines(["sentence2phrase"])
+    assert not any(line.startswith(" ") for line in text.splitlines())
+    assert "**how much of the larger text's meaning does the smaller one carry?**\n\n- Grade" in text
+    assert is_starter(
+        text.replace("meaning does the", "meaning does\nthe").replace("share most", "share\n  most")
+    )
+    assert not is_starter(text.replace("\n- If you", "\n- Be kind.\n- If you"))
+
+
 def test_starters_of_several_types_go_together_in_their_order_and_none_is_of_none():
     text = starter_guidelines(["word2sense", "sentence2phrase", "sms2emoji"])
     assert text.index("Sentence to phrase") < text.index("Word to sense")
