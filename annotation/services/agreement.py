@@ -286,6 +286,8 @@ class Latest:
     """None where it was made for this look."""
     is_old: bool = False
     """Whether grades, decisions or pairs have changed since."""
+    is_renewed: bool = False
+    """Whether a process is making the next one."""
 
 
 @dataclass
@@ -354,12 +356,15 @@ class AgreementService:
             made = kept.made
         return self._for_viewer(project_id, made, named=named, viewer=viewer)
 
-    def latest(self, project_id: int, *, named: bool = True, viewer: int | None = None) -> Latest | None:
+    def latest(
+        self, project_id: int, *, named: bool = True, viewer: int | None = None, is_asked: bool = True
+    ) -> Latest | None:
         """What a page shows: the report as it is now, or, of a project so large that making it takes longer
         than somebody waits, the last one; a process of its own then makes the next.
 
         Args:
             project_id, named, viewer: as of `report`.
+            is_asked: whether somebody asked for it; else making them takes a 20th of the time at most.
 
         Returns:
             None where there is no report yet: the first one is being made.
@@ -375,13 +380,14 @@ class AgreementService:
         if not is_large:
             return Latest(self.report(project_id, named=named, viewer=viewer), version)
         made = None if row is None else _read_kept(row)
-        is_old = row is None or made is None or row.version != version
-        if is_old and (row is None or made is None or _may_be_renewed(row)):
-            self._renewals.start(project_id)
         if row is None or made is None:
+            self._renewals.start(project_id)
             return None
+        is_old = row.version != version
+        is_due = is_old and (is_asked or _may_be_renewed(row))
+        is_renewed = is_due and self._renewals.start(project_id)
         shown = self._for_viewer(project_id, made, named=named, viewer=viewer)
-        return Latest(shown, row.version, row.made_at, is_old)
+        return Latest(shown, row.version, row.made_at, is_old, is_renewed)
 
     def _for_viewer(
         self, project_id: int, made: _Made, *, named: bool, viewer: int | None
@@ -485,15 +491,15 @@ class _Renewals:
         self._lock = threading.Lock()
         self._running: dict[int, tuple[subprocess.Popen[bytes], float]] = {}
 
-    def start(self, project_id: int) -> None:
-        """Unless one is running, or has just failed."""
+    def start(self, project_id: int) -> bool:
+        """Unless one is running, or has just failed; whether one runs now."""
         with self._lock:
             process, begun = self._running.get(project_id, (None, 0.0))
-            if process is not None and (
-                process.poll() is None
-                or (process.returncode and time.monotonic() - begun < SECONDS_AFTER_FAILURE)
-            ):
-                return
+            if process is not None:
+                if process.poll() is None:
+                    return True
+                if process.returncode and time.monotonic() - begun < SECONDS_AFTER_FAILURE:
+                    return False
             process = subprocess.Popen([sys.executable, "-c", _PROGRAM, *sys.path], stdin=subprocess.PIPE)
             threading.Thread(target=process.wait, daemon=True).start()  # leaves no zombie
             self._running[project_id] = process, time.monotonic()
@@ -501,6 +507,7 @@ class _Renewals:
             url = self._database.url.render_as_string(hide_password=False)  # not for the list of processes
             with process.stdin as pipe:
                 pipe.write(json.dumps([url, project_id]).encode())
+            return True
 
 
 # It finds modules where this program does, and not in the folder that it happens to be in.

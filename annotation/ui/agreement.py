@@ -720,6 +720,7 @@ SECONDS_BETWEEN_LOOKS = 10
 FIRST_FIGURES = mark(
     "There are so many grades that the figures take a minute or more: they appear here by themselves."
 )
+PRESS_REFRESH = mark("There are newer figures. Press Refresh to see them now.")
 NEWER_FIGURES = mark("Newer figures are being made, and appear here by themselves.")
 
 ASK_IN_USE = "async (before) => ((await kpdemo).isInUse() ? String(Date.now()) : before)"
@@ -762,8 +763,8 @@ class AgreementHandlers:
             if self.agreement.version(project_id) == version:
                 return {}
             if not self.agreement.may_renew(project_id):
-                return {"status": f"<p>{_('There are newer figures. Press Refresh to see them now.')}</p>"}
-            shown = self._show(request, width)
+                return {"status": f"<p>{_(PRESS_REFRESH)}</p>"}
+            shown = self._show(request, width, is_asked=False)
             return {} if shown["version"] == version else shown
         except (AnnotationError, UnreachableError, DamagedError):
             return {}  # nobody pressed anything: the next press tells what is the matter
@@ -791,9 +792,9 @@ class AgreementHandlers:
         except AnnotationError as error:
             return note_html(str(error), role="alert")
 
-    def _show(self, request: gr.Request, width: object) -> dict[str, Any]:
+    def _show(self, request: gr.Request, width: object, *, is_asked: bool = True) -> dict[str, Any]:
         project_id, user, named = require_leader(request, self.accounts)
-        latest = self.agreement.latest(project_id, named=named, viewer=user.id)
+        latest = self.agreement.latest(project_id, named=named, viewer=user.id, is_asked=is_asked)
         if latest is None:
             return {"status": f"<p>{_(FIRST_FIGURES)}</p>", "version": ""}
         report = latest.report
@@ -801,7 +802,8 @@ class AgreementHandlers:
         if not named:
             report = replace(report, rater_names=tuple(map(number_text, report.rater_names)))
         counted = _("Counted {time}.", time=time_html(latest.made_at or self.clock()))
-        said = [counted, *([_(NEWER_FIGURES)] if latest.is_old else []), will_appear(report)]
+        newer = _(NEWER_FIGURES) if latest.is_renewed else _(PRESS_REFRESH) if latest.is_old else ""
+        said = filter(None, [counted, newer, will_appear(report)])
         shown: dict[str, Any] = {
             **texts_of(report, project_id, leads=named),
             "save": saved,

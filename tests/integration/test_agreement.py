@@ -282,7 +282,6 @@ def test_readers_at_once_get_one_report(rated):
 @pytest.mark.both_databases
 def test_of_a_large_project_the_last_report_is_shown_while_a_process_makes_the_next(rated, monkeypatch):
     monkeypatch.setattr("annotation.services.agreement.MANY_RATINGS", 3)
-    monkeypatch.setattr("annotation.services.agreement.SHARE_OF_TIME", 1e6)
     service = AgreementService(rated.database)
 
     def is_of_now() -> bool:
@@ -298,6 +297,11 @@ def test_of_a_large_project_the_last_report_is_shown_while_a_process_makes_the_n
     shown = service.latest(rated.id)
     assert (shown.report, shown.version, shown.made_at) == (first.report, first.version, first.made_at)
     assert shown.is_old
+    assert wait_for(is_of_now)
+    rated.rate("e", cleo="3")
+    unasked = service.latest(rated.id, is_asked=False)
+    assert (unasked.is_old, unasked.is_renewed) == (True, False), "it would take too much of the time"
+    assert service.latest(rated.id).is_renewed
     assert wait_for(is_of_now)
     assert service.latest(rated.id).report == service.report(rated.id) != first.report
 
