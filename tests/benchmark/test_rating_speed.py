@@ -7,6 +7,7 @@ bare endpoint: python -m tests.benchmark.test_rating_speed DATABASE_URL.
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
 import os
 import random
@@ -167,18 +168,23 @@ class Page:
 
 
 class Bare:
-    """The peer: no sign-in, no next pair; its raters take the pairs from the end."""
+    """The peer: no sign-in, no next pair; its raters, in groups, take the pairs from the end."""
 
     def __init__(self, world: World, port: int) -> None:
         self.ids = world.raters[MOST_RATERS:]
         self.raters = [Rater(port) for _ in self.ids]
         self.places = {rater: place for place, rater in enumerate(self.raters)}
-        self.world = world
+        self.unused = reversed(world.pairs)
+        self.pairs: dict[tuple[int, int], int] = {}
+        self.choosing = threading.Lock()
 
     def step(self, rater: Rater) -> None:
         place = self.places[rater]
-        pair = self.world.pairs[-1 - (rater.number * MOST_RATERS + place) // RATERS_PER_PAIR]
-        rater.grade(f"/pairs/{pair}/raters/{self.ids[place]}")
+        turn = (place // RATERS_PER_PAIR, rater.number)
+        with self.choosing:
+            if turn not in self.pairs:
+                self.pairs[turn] = next(self.unused)
+        rater.grade(f"/pairs/{self.pairs[turn]}/raters/{self.ids[place]}")
 
 
 def test_the_next_pair_of_a_hundred_thousand_comes_at_once(world, capsys):
@@ -219,10 +225,35 @@ def test_grades_a_second_beside_a_bare_endpoint(world, capsys):
             )
             for rater in page.raters:
                 rater.times.clear()
+        with predictor(port):
+            speed = rate_together(page.open(10), page.step)
+        rows.append(f"   10 raters beside a predictor  {speed:.0f} grades/s   {latency(page.raters[:10])}")
     with capsys.disabled():
         print(f"\ngrades a second through app.py, {surroundings(world)}")
         print(*rows, sep="\n")
     assert ratios[10] >= LEAST_RATIO
+
+
+@contextmanager
+def predictor(port: int) -> Iterator[None]:
+    """One that asks the default model for the keyphrases of one text after another."""
+    asker, ended = Rater(port), threading.Event()
+
+    def ask(number: int) -> None:
+        asker.send("POST", "/api/predict", {"text": f"Graph kernels compare {number} molecules. " * 40})
+
+    def ask_on() -> None:
+        for number in itertools.takewhile(lambda _: not ended.is_set(), itertools.count(1)):
+            ask(number)
+
+    ask(0)  # the model is open from then on
+    thread = threading.Thread(target=ask_on)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def latency(raters: list[Rater]) -> str:
