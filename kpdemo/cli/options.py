@@ -168,8 +168,8 @@ def unnamed_reporter(progress: ProgressLine, column: str) -> SeeUnnamed:
         nonlocal told
         if not told:
             progress.show_problem(
-                f'{line_name(file, line)}: no "{column}", so this document and all others without one are named '
-                "by line; --id-column can name another column or field."
+                f'{line_name(file, line)}: no "{column}", so this document and all others without one are '
+                "named by line; --id-column can name another column or field."
             )
         told = True
 
