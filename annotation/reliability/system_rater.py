@@ -87,8 +87,8 @@ def _measure(
         ratings = [float(grade) for pair, _ in rated for _, grade in pair.ratings]
         lowest, highest = min(*_CLSS_ENDS, *ratings), max(*_CLSS_ENDS, *ratings)
     if min(given) < lowest or max(given) > highest:
-        scale = f"a rater's grades are {lowest:g} to {highest:g}"
-        reason = f"The scores go from {min(given):g} to {max(given):g}: {scale}."
+        grades = f"a rater's grades are {lowest:g} to {highest:g}"
+        reason = f"The scores go from {min(given):g} to {max(given):g}: {grades}."
         return SystemRater(name, type, len(rated), reason=reason)
     scores = np.array(given)
     people = list(_ratings(pair for pair, _ in rated))
