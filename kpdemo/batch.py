@@ -533,7 +533,7 @@ def predict_file(
         further: the other options; of those that are given here too these hold.
         id_column: the field, or the column of a table, with the ids.
         progress: called with the counts so far after each batch.
-        on_unnamed: called with the place of the first document without an id, before it is predicted.
+        on_unnamed: called with the file and line of the first document without an id, before it is predicted.
 
     Raises:
         ResumeError: `output` was made with other settings or of another input, or not by this function.
@@ -625,9 +625,9 @@ class _BatchRun:
     def _refuse(self, one: LocatedDocument, reason: str) -> None:
         self._report(LineError(one.line, one.refusal(reason)))
 
-    def _tell_unnamed(self, where: str) -> None:
+    def _tell_unnamed(self, file: str, line: int) -> None:
         if self._on_unnamed is not None:
-            self._on_unnamed(where)
+            self._on_unnamed(file, line)
             self._on_unnamed = None
 
     def _report(self, error: LineError) -> None:

@@ -64,6 +64,7 @@ from annotation.web import answers
 from annotation.web.api import RATER_HEADER, describe_body
 from annotation.web.responder import COOKIE
 from annotation.web.routes import Blank, Draft, PairNames
+from db import checks
 from db.models import Assignment, GoldSet, Pair, Project, TrainingPair
 from kpdemo.translation import LANGUAGES
 from tests.browser.conftest import MODELS, load
@@ -724,7 +725,9 @@ def fuzz(folder: Path, *, examples: int, until: float = 0, start: int = 0) -> Co
                 start += 1
         finally:
             logging.getLogger().removeHandler(failures)
+        problems = checks.check(world.services.database).problems
     assert not failures.lines, failures.lines
+    assert not problems, problems
     return counts
 
 
@@ -747,7 +750,7 @@ def ask(
 
 
 def narrow(described: dict[str, Any], known: Known) -> dict[str, Any]:
-    """A description that takes little but what exists and fits: schemathesis would make up all names."""
+    """A description that takes what exists and fits: schemathesis would make up all names."""
     for address in addresses(described):
         for parameter in address.told.get("parameters", ()):
             values = address.place if parameter["in"] == "path" else address.query
@@ -758,8 +761,8 @@ def narrow(described: dict[str, Any], known: Known) -> dict[str, Any]:
 
 
 def some(values: Values) -> list[Any]:
-    """So many of them, none twice."""
-    found: dict[str, Any] = {}
+    """Those that are drawn again and again or, where none is, all: what does not fit it draws itself."""
+    found: Counter[str] = Counter()
 
     @seed(0)
     @settings(
@@ -768,11 +771,13 @@ def some(values: Values) -> list[Any]:
     @given(values)
     def keep(value: Any) -> None:
         if value not in (None, ""):
-            text = sendable(json.dumps(value, ensure_ascii=False))  # half a character is in no description
-            found[text] = json.loads(text)
+            found[sendable(json.dumps(value, ensure_ascii=False))] += (
+                1  # half a character is in no description
+            )
 
     keep()
-    return list(found.values())
+    again = [text for text, times in found.items() if times > 1]
+    return [json.loads(text) for text in again or found]
 
 
 def main() -> int:

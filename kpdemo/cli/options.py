@@ -16,7 +16,7 @@ import typer
 
 from kpdemo.command import CallError, check_file
 from kpdemo.errors import InputError, ModelLoadError
-from kpdemo.io.documents import SeeUnnamed, count_documents, folder_files, unnamed_note
+from kpdemo.io.documents import SeeUnnamed, count_documents, folder_files
 from kpdemo.io.files import (
     LINE_SUFFIXES,
     RECORD_SUFFIXES,
@@ -30,7 +30,7 @@ from kpdemo.io.files import (
     plain_name,
     read_head,
 )
-from kpdemo.io.tables import LineError
+from kpdemo.io.tables import LineError, line_name
 
 if TYPE_CHECKING:
     from kpdemo.pipeline import Pipeline
@@ -164,11 +164,13 @@ def unnamed_reporter(progress: ProgressLine, column: str) -> SeeUnnamed:
     """Tells of the first row without an id in `column`, of one file or of several, and of no other."""
     told = False
 
-    def tell(where: str) -> None:
+    def tell(file: str, line: int) -> None:
         nonlocal told
         if not told:
-            note = unnamed_note(where, column, "--id-column can name another column or field.")
-            progress.show_problem(note)
+            progress.show_problem(
+                f'{line_name(file, line)}: no "{column}", so this document and all others without one are '
+                "named by line; --id-column can name another column or field."
+            )
         told = True
 
     return tell

@@ -565,13 +565,8 @@ def name_of(source: BatchInput) -> str:
     return str(source) if isinstance(source, (str, Path)) else "standard input"
 
 
-SeeUnnamed = Callable[[str], None]
-"""Called with the place of a row without an id."""
-
-
-def unnamed_note(where: str, column: str, advice: str) -> str:
-    """The sentence on the first row without an id."""
-    return f'{where}: no "{column}", so this document and all others without one are named by line; {advice}'
+SeeUnnamed = Callable[[str, int], None]
+"""Called with the file and the line of a row without an id."""
 
 
 def read_located(
@@ -745,7 +740,7 @@ def report_unnamed(name_row: NameRow, name: str, on_unnamed: SeeUnnamed | None) 
 
     def named(line: int) -> str:
         if on_unnamed is not None:
-            on_unnamed(line_name(name, line))
+            on_unnamed(name, line)
         return name_row(line)
 
     return named

@@ -253,9 +253,12 @@ def report_errors(rows: Iterable[Row | RowError], on_error: ReportLine | None) -
 
 def line_name(name: str, line: int) -> str:
     """What messages call a line, or a row of a workbook."""
-    suffix = PurePath(name).suffix.lower()
-    unit = _UNITS.get(suffix, "line")
-    return f"{name}, {unit} {line}"
+    return f"{name}, {line_unit(name)} {line}"
+
+
+def line_unit(name: str) -> str:
+    """What a file with the name consists of: "line", "row" or "record"."""
+    return _UNITS.get(PurePath(name).suffix.lower(), "line")
 
 
 _UNITS = {**dict.fromkeys(WORKBOOK_SUFFIXES, "row"), ".ris": "record", ".xml": "record"}

@@ -19,10 +19,10 @@ import gradio as gr
 from kpdemo.batch import BatchSummary, predict_file
 from kpdemo.errors import InputError, KpdemoError, StoppedError
 from kpdemo.file_process import ReadFile, needs_process
-from kpdemo.io.documents import ID_COLUMN, BatchInput, count_documents, read_file, unnamed_note
+from kpdemo.io.documents import BatchInput, count_documents, read_file
 from kpdemo.io.files import DOCUMENT_SUFFIXES, is_whole
 from kpdemo.io.predictions import table_text, write_predictions_table
-from kpdemo.io.tables import LineError, escape_formula
+from kpdemo.io.tables import LineError, escape_formula, line_unit
 from kpdemo.locale import _, mark, ngettext
 from kpdemo.routing import foreign_notes
 from kpdemo.text import phrase_key
@@ -205,7 +205,11 @@ OWN_RULE = PredictionOptions()
 SHOWN_ROWS = 500
 SHOWN_PROBLEMS = 20
 BATCH_SIZE = 16
-ADVICE = "if another column or field has the ids, call it “id”."
+PLACES = {
+    "line": mark("{file}, line {number}"),
+    "row": mark("{file}, row {number}"),
+    "record": mark("{file}, record {number}"),
+}
 
 
 @dataclass(slots=True)
@@ -336,9 +340,12 @@ def _predict_upload(
         unit = _("documents") if report.total > 1 else _("document")
         progress((before.seen + now.seen, max(report.total, 1)), desc=_("Reading"), unit=unit)
 
-    def tell_unnamed(where: str) -> None:
-        report.unnamed = report.unnamed or unnamed_note(
-            where.replace(str(path), path.name), ID_COLUMN, ADVICE
+    def tell_unnamed(file: str, line: int) -> None:
+        shown = file.replace(str(path), path.name)
+        report.unnamed = report.unnamed or _(
+            "{place}: no “id”, so this document and all others without one are named by line; if another "
+            "column or field has the ids, call it “id”.",
+            place=_(PLACES[line_unit(file)], file=shown, number=line),
         )
 
     advance(counts)

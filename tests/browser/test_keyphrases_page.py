@@ -646,6 +646,9 @@ def test_no_columns_of_an_earlier_text_stay_or_come_late(fresh):
     expect(columns.first).to_contain_text("surface current")
 
 
+WORDS_BEFORE = "(element) => getComputedStyle(element, '::before').content"
+
+
 class Waiting(Nested):
     """Reads nothing before it is allowed to."""
 
@@ -676,7 +679,10 @@ def test_a_long_text_says_that_it_is_being_read_and_hides_what_was_said_before(p
     expect(reading).to_be_in_viewport()
     expect(page.locator(".refusal")).to_be_hidden()
     expect(page.locator("#predict-result .empty")).to_be_hidden()
-    expect(page.locator("#predict-result")).to_contain_text("Loading the model default")
+    loading = page.locator("#predict-result").get_by_role("progressbar", name="Loading the model default")
+    expect(loading).to_be_visible()
+    assert loading.evaluate(WORDS_BEFORE) == '"Loading the model default"'
+    expect(page.locator("#predict-result").get_by_text("%")).to_be_hidden()
     Waiting.go.set()
     expect(page.locator("#predict-text mark").first).to_be_visible()
     expect(reading).to_be_hidden()

@@ -369,9 +369,13 @@ def test_rows_without_ids_are_told_once_above_the_table(shelf, tmp_path):
     lines.write_text(json.dumps({"text": TEXT}), encoding="utf-8")
     html, rows = run_files(shelf, [table, lines])
     assert [row["id"] for row in rows] == ["2", "3", "1"]
-    note = "abstracts.csv, line 2: no &quot;id&quot;, so this document and all others without one are"
+    note = "abstracts.csv, line 2: no “id”, so this document and all others without one are named by line;"
     assert note in html.partition("<table")[0]
     assert html.count("named by line") == 1
+    with use_language("de"):
+        german = run_files(shelf, [table, lines])[0]
+    assert "abstracts.csv, Zeile 2: keine „id“, daher heißen dieses Dokument und alle anderen ohne" in german
+    assert "named by line" not in german
     table.write_text(table.read_text("utf-8").replace("doi", "ID"), encoding="utf-8")
     assert "named by line" not in run_files(shelf, [table])[0]
 

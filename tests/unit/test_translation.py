@@ -10,7 +10,6 @@ from functools import cache
 from string import Formatter
 
 import pytest
-from babel.messages.jslexer import tokenize
 
 from annotation.locale.update import PROJECT, RATER
 from annotation.quality import WRONG_CHECKS, ExcludedGrades, describe_excluded
@@ -195,16 +194,40 @@ def test_every_refusal_that_a_page_shows_is_marked(name):
 def test_every_text_of_the_scripts_is_marked(domain, name):
     of_annotation = () if domain is PAGE else (*marked_in(RATER), *marked_in(PROJECT))
     marked = {part for message in (*marked_in(domain), *of_annotation) for part in forms(message)}
+    sentences = sentences_in_script((ROOT / name).read_text(encoding="utf-8"))
+    assert [text for text in sentences if not any(text in message for message in marked)] == []
+
+
+def sentences_in_script(source: str) -> Iterator[str]:
+    """The strings of JavaScript that look like something to read."""
     sentence = re.compile(r"^[A-Z][a-z]+([ .:,].*)?$|[a-z]{2,} [a-z]{2,}[ .,:;]")
     keys = {"Enter", "Backspace", "Escape", "Arrow", "Alt", "Control", "Meta", "Shift", "Tab"}
-    found = []
-    for token in tokenize((ROOT / name).read_text(encoding="utf-8"), jsx=False):
-        if token.type not in ("string", "template_string"):
-            continue
-        text = token.value[1:-1]
-        if token.type == "template_string":
+    for match in SCRIPT_PARTS.finditer(source):
+        quoted = match["string"] or ""
+        text = quoted[1:-1]
+        if quoted.startswith("`"):
             text = re.sub(r"\$\{.*\}", "", text, flags=re.DOTALL)
         is_code = text in keys or text.startswith(("#", "body {"))
-        if sentence.search(text) and not is_code and not any(text in message for message in marked):
-            found.append(text)
-    assert found == []
+        if sentence.search(text) and not is_code:
+            yield text
+
+
+SCRIPT_PARTS = re.compile(
+    r"//[^\n]*|/\*.*?\*/"
+    r"|(?:(?<=[(,=:?!&|\[{;>\n])|(?<=return))\s*/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\[\n])+/"
+    r"""|(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)""",
+    re.DOTALL,
+)
+"""Comments, regular expressions, which may hold quotation marks, and strings."""
+
+
+def test_an_unmarked_sentence_of_a_script_is_found():
+    source = r"""
+      // Nobody reads a comment.
+      const is_quote = (text) => text.match(/["'`]/) || /[/"]\//.test(text);  /* "Nor this one." */
+      if (event.key === "Enter" && half / 2 > 1 / two) return /'/;
+      say("Wait a moment."); say('It\'s the end of it.'); say(`No pair of ${number} is left.`);
+      say(_("Close")); element.className = "is-open";
+    """
+    found = [*sentences_in_script(source)]
+    assert found == ["Wait a moment.", r"It\'s the end of it.", "No pair of  is left.", "Close"]
