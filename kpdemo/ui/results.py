@@ -29,7 +29,7 @@ from kpdemo.predictors import BASELINES, is_factory_name, is_hub_name
 from kpdemo.routing import prediction_note
 from kpdemo.selection import can_choose, page_score, short_score
 from kpdemo.text import phrase_key
-from kpdemo.translation import ENGLISH, current_language, html_language, use_language
+from kpdemo.translation import ENGLISH, current_language, html_language, use_language, write_number
 from kpdemo.types import (
     Document,
     Keyphrase,
@@ -119,7 +119,7 @@ def nothing_absent(answer: PredictionResult) -> str:
     if code and answer.languages and code not in answer.languages:
         return _("This model proposes none for {language} texts.", language=escape(_(language_name(code))))
     if threshold:
-        return _("None reaches the lowest score {score}.", score=f"{threshold:g}")
+        return _("None reaches the lowest score {score}.", score=write_number(f"{threshold:g}"))
     if answer.prediction.absent_candidates:
         return _("None that the model trusts. Under Options you may ask for those that are mostly wrong.")
     return _("None was found.")
@@ -137,7 +137,7 @@ def _item(keyphrase: Keyphrase, *, odds: bool) -> str:
     if odds:
         told = one_in(keyphrase.score) if keyphrase.score < LEAST_SHARE else _rounded(keyphrase.score)
     else:
-        told = page_score(keyphrase.score)
+        told = write_number(page_score(keyphrase.score))
     less = ' class="less"' if keyphrase.filler else ""
     return (
         f"<li{less}>{chip_html(keyphrase.text)}"
@@ -240,7 +240,8 @@ def _far(passage: RetrievedPassage, found: RetrievalPrediction) -> str:
     """That the passage did not help; in three decimals, because two may look like the least score."""
     if found.near is None or found.helps(passage):
         return ""
-    reason = _(_TOO_FAR, score=short_score(passage.score, 3), near=f"{found.near:g}")
+    score, near = map(write_number, (short_score(passage.score, 3), f"{found.near:g}"))
+    reason = _(_TOO_FAR, score=score, near=near)
     return f'<p class="passage-far" lang="{html_language(current_language())}">{reason}</p>'
 
 
@@ -556,7 +557,7 @@ def score_meaning(answer: PredictionResult) -> str:
 def nothing_present(answer: PredictionResult) -> str:
     """Why there is no present keyphrase, and what to do."""
     if answer.question.threshold:
-        score = f"{answer.question.threshold:g}"
+        score = write_number(f"{answer.question.threshold:g}")
         return _("No phrase of the text reaches the lowest score {score}: lower it.", score=score)
     ranked = answer.prediction.ranked_present
     if ranked and ranked.keyphrases:
@@ -751,7 +752,7 @@ def _facts(answer: PredictionResult) -> str:
     told = _(
         "model {model} · {seconds} s on {device}",
         model=escape(answer.model),
-        seconds=f"{answer.seconds:.2f}",
+        seconds=write_number(f"{answer.seconds:.2f}"),
         device=escape(device_name(answer.device)),
     )
     return f"{read}{told}"
