@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -50,10 +51,11 @@ _AS_READ = {"synchronize_session": False}
 """UPDATE and DELETE change rows, not the objects that were loaded from them before."""
 _OURS = {"alembic_version", "projects"}
 """Tables that mark a file as this program's; others may have the first."""
+_PATIENCE = BUSY_SECONDS * 1000
 _PRAGMAS = (
     "PRAGMA synchronous = FULL",  # a grade that said "Saved" survives a power cut
     "PRAGMA foreign_keys = ON",
-    f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}",
+    f"PRAGMA busy_timeout = {_PATIENCE}",
 )
 
 
@@ -180,15 +182,18 @@ class Database:
             yield session
 
     @contextmanager
-    def single_read(self) -> Iterator[Session]:
-        """A view for a single statement, which needs no transaction to be consistent.
+    def single_read(self) -> Iterator[Connection]:
+        """A connection for a single statement, which needs no transaction to be consistent.
 
         Raises:
             UnreachableError: there is no connection, or it is lost.
         """
-        options = {"reads": True} if self.is_sqlite else {"isolation_level": "AUTOCOMMIT"}
-        with self._view(options) as session:
-            yield session
+        options: dict[str, Any] = {"single": True} if self.is_sqlite else {"isolation_level": "AUTOCOMMIT"}
+        with self._explain_interruptions(), ExitStack() as opened:
+            with self.explain_errors():
+                connection = opened.enter_context(self.engine.connect()).execution_options(**options)
+                connection.begin()
+            yield connection
 
     @contextmanager
     def _view(self, options: dict[str, Any]) -> Iterator[Session]:
@@ -278,11 +283,24 @@ def _use_wal(connection: Any) -> None:
 
 def _begin_sqlite(connection: Connection) -> None:
     options = connection.get_execution_options()
-    driver: Any = connection.connection.driver_connection
-    driver.execute(f"PRAGMA query_only = {int(options.get('reads', False))}")
+    if options.get("single", False):
+        return
+    _set(connection, "query_only", int(options.get("reads", False)))
     until = options.get("until")
-    with nullcontext() if until is None else _busy_timeout(driver, _left(until)):
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN")
+    if until is not None:
+        # In whole seconds, so that it need not be set for each transaction.
+        _set(connection, "busy_timeout", math.ceil(_left(until)) * 1000)
+    elif connection.info.get("busy_timeout", _PATIENCE) < _PATIENCE:  # of who did not wait
+        _set(connection, "busy_timeout", _PATIENCE)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN")
+
+
+def _set(connection: Connection, pragma: str, value: int) -> None:
+    """Set what SQLite keeps from one transaction to the next, unless this connection has it."""
+    if connection.info.get(pragma) != value:
+        driver: Any = connection.connection.driver_connection
+        driver.execute(f"PRAGMA {pragma} = {value}")
+        connection.info[pragma] = value
 
 
 def _prepare_postgresql(connection: Any, record: object) -> None:
@@ -296,16 +314,6 @@ def _begin_postgresql(connection: Connection) -> None:
     if until is not None:  # for each lock; what is locked may be held for longer, as by an import
         milliseconds = max(1, int(_left(until) * 1000))  # 0 would mean for ever
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = {milliseconds}")
-
-
-@contextmanager
-def _busy_timeout(driver: Any, seconds: float) -> Iterator[None]:
-    [before] = driver.execute("PRAGMA busy_timeout").fetchone()
-    driver.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
-    try:
-        yield
-    finally:
-        driver.execute(f"PRAGMA busy_timeout = {before}")
 
 
 def _left(until: float) -> float:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, CursorResult, bindparam, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, CursorResult, bindparam, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from annotation.errors import SignedOutError, SignInError, TooManyAttemptsError
@@ -182,9 +182,9 @@ _FIND = (
 )
 
 
-def find_session(session: Session, token: str, now: datetime) -> Any | None:
+def find_session(connection: Connection, token: str, now: datetime) -> Any | None:
     """Whose session it is, while it runs and its user is not disabled: a row of user and session."""
-    return session.connection().execute(_FIND, {"token": token_hash(token), "now": now}).first()
+    return connection.execute(_FIND, {"token": token_hash(token), "now": now}).first()
 
 
 def renewed_until(row: Any, now: datetime) -> datetime | None:
@@ -269,10 +269,10 @@ class SignInService:
     def user_of(self, token: str) -> User | None:
         """Who is signed in with that token; a session in use runs on."""
         now = self._clock()
-        with self._database.single_read() as session:
-            found = find_session(session, token, now)
-            if found is None:
-                return None
+        with self._database.single_read() as connection:
+            found = find_session(connection, token, now)
+        if found is None:
+            return None
         until = renewed_until(found, now)
         if until is not None:
             # A long import may hold the only writer; then the next request tries again.

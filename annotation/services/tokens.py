@@ -143,23 +143,21 @@ class TokenService:
         if not token.startswith(MARK):
             return None
         now = self._clock()
-        with self._database.single_read() as session:
-            found = session.execute(
-                select(UserRow, AccessToken.id, AccessToken.last_used_at)
+        with self._database.single_read() as connection:
+            found = connection.execute(
+                select(*UserRow.__table__.c, AccessToken.id.label("token_id"), AccessToken.last_used_at)
                 .join(AccessToken, AccessToken.user_id == UserRow.id)
                 .where(AccessToken.token_hash == token_hash(token), _runs(now), UserRow.disabled_at.is_(None))
             ).one_or_none()
-            if found is None:
-                return None
-            row, token_id, used = found
-            user = as_user(row)
-        if used is None or now - used >= _NOTED_AFTER:
+        if found is None:
+            return None
+        if found.last_used_at is None or now - found.last_used_at >= _NOTED_AFTER:
             # A long import may hold the only writer; then a later request tries again.
             with suppress(UnreachableError), self._database.session(wait=0) as session:
                 session.execute(
-                    update(AccessToken).where(AccessToken.id == token_id).values(last_used_at=now)
+                    update(AccessToken).where(AccessToken.id == found.token_id).values(last_used_at=now)
                 )
-        return user
+        return as_user(found)
 
 
 def end_tokens_of(session: Session, user_id: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import cast
+from typing import Any, cast
 
 from sqlalchemy import (
     ColumnElement,
@@ -119,7 +119,8 @@ def name_is_taken(name: str) -> SettingsError:
     return SettingsError(_("An account named {name} already exists: choose another name.", name=repr(name)))
 
 
-def as_user(row: models.User) -> User:
+def as_user(row: Any) -> User:
+    """From a row with the columns of a user."""
     return User(
         id=row.id,
         name=row.name,

@@ -57,20 +57,12 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
     Returns:
         Who knows who is signed in.
     """
+    names = PairNames(services.keys.pairs)
+    # First: routes are tried in order, and most requests are grades.
+    server.include_router(build_rating_routes(services, names))
     guard = add_account_pages(server, services.sign_ins, services.invitations, services.tokens)
     add_shared_link_pages(server, services.sign_ins, services.crowds)
     server.user_middleware.append(Middleware(MissingPageMiddleware))  # within the guard and what adds headers
-    names = PairNames(services.keys.pairs)
-    server.include_router(
-        build_rating_routes(
-            services.assignment,
-            services.ratings,
-            services.training,
-            services.consents,
-            services.crowds,
-            names,
-        )
-    )
     add_program_routes(server, services, names)
     server.include_router(build_writing_routes(services.writing, services.consents))
     server.include_router(build_consent_routes(services.consents))

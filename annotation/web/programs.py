@@ -532,15 +532,7 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
         build_judgement_downloads(admission, services.judgements, EXPORTS),
         build_worker_downloads(admission, services.crowds, EXPORTS),
         build_consent_routes(services.consents, _ROOT),
-        build_rating_routes(
-            services.assignment,
-            services.ratings,
-            services.training,
-            services.consents,
-            services.crowds,
-            names,
-            _ROOT,
-        ),
+        build_rating_routes(services, names, _ROOT),
     ):
         whole.include_router(made)
     return whole

@@ -21,11 +21,8 @@ from annotation.errors import ConsentError, NotFoundError, TrainingPairsError
 from annotation.senses import WORD_TO_SENSE, ItemView, item_views, word_label
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
-from annotation.services.assignment import AssignmentService
+from annotation.services.bundle import Services
 from annotation.services.consents import ConsentService
-from annotation.services.crowds import CrowdService
-from annotation.services.quality import TrainingService
-from annotation.services.ratings import RatingService
 from annotation.services.writing import WritingService
 from annotation.translation import _
 from annotation.types import Role, SkipReason, User
@@ -51,6 +48,8 @@ from kpdemo.ui.html import markdown_html
 Result = dict[str, Any]
 AT_ONCE = 8
 """Grades that are written at once; more threads would only wait for each other."""
+AT_ONCE_ON_SQLITE = 2
+"""While one writes, which only one can, the next is read."""
 STOPS_AT_ONCE = 4
 """Raters who stop for the day and are served at once; the others wait in line without a connection."""
 LONGEST_SECONDS = Decimal(24 * 3600)
@@ -189,15 +188,7 @@ class PairNames:
         return (a ^ b for a, b in zip(one, digest, strict=True))
 
 
-def build_rating_routes(
-    assignments: AssignmentService,
-    ratings: RatingService,
-    training: TrainingService,
-    consents: ConsentService,
-    crowds: CrowdService,
-    names: PairNames,
-    prefix: str = API,
-) -> APIRouter:
+def build_rating_routes(services: Services, names: PairNames, prefix: str = API) -> APIRouter:
     """The addresses that the rating page talks to, and those where programs rate.
 
     The services check the role in the transaction of the answer itself.
@@ -206,7 +197,9 @@ def build_rating_routes(
         names: what the page calls pairs.
         prefix: begins the addresses.
     """
-    router = new_router(prefix=prefix)
+    assignments, ratings, training = services.assignment, services.ratings, services.training
+    consents, crowds = services.consents, services.crowds
+    router = new_router(AT_ONCE_ON_SQLITE if services.database.is_sqlite else AT_ONCE, prefix)
 
     async def pair_id(pair: str) -> tuple[int, bool]:
         found = names.find(pair)

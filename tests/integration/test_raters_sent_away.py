@@ -18,13 +18,11 @@ from sqlalchemy.orm import Session
 from annotation.errors import SettingsError
 from annotation.services.accounts import AccountService, InvitationService
 from annotation.services.assignment import AssignmentService
-from annotation.services.consents import ConsentService
-from annotation.services.crowds import CrowdService
+from annotation.services.bundle import open_services
 from annotation.services.project_rows import find_project
 from annotation.services.projects import ProjectService
-from annotation.services.quality import QualityService, TrainingService
+from annotation.services.quality import QualityService
 from annotation.services.rater_queue import lock_pair, open_context
-from annotation.services.ratings import RatingService
 from annotation.services.sign_in import SignInService, start_session
 from annotation.services.tokens import TokenService
 from annotation.web.responder import COOKIE
@@ -175,19 +173,7 @@ SOON = 5
 def serve(world: World) -> FastAPI:
     server, database = FastAPI(), world.database
     add_account_pages(server, SignInService(database), InvitationService(database), TokenService(database))
-    assignments = AssignmentService(database)
-    ratings = RatingService(database, assignments=assignments)
-    names = PairNames(lambda: b"key")
-    server.include_router(
-        build_rating_routes(
-            assignments,
-            ratings,
-            TrainingService(database),
-            ConsentService(database),
-            CrowdService(database),
-            names,
-        )
-    )
+    server.include_router(build_rating_routes(open_services(database), PairNames(lambda: b"key")))
     return server
 
 

@@ -15,13 +15,9 @@ from fastapi.testclient import TestClient
 from sqlalchemy import delete, event, select
 
 from annotation.services.accounts import InvitationService
-from annotation.services.assignment import AssignmentService
 from annotation.services.bundle import open_services
 from annotation.services.consents import ConsentService
-from annotation.services.crowds import CrowdService
 from annotation.services.imports import ImportService
-from annotation.services.quality import TrainingService
-from annotation.services.ratings import RatingService
 from annotation.services.sign_in import SignInService, start_session
 from annotation.services.tokens import TokenService
 from annotation.types import NewPair
@@ -89,18 +85,7 @@ def server(world) -> FastAPI:
     add_account_pages(
         server, SignInService(world.database), InvitationService(world.database), TokenService(world.database)
     )
-    assignments = AssignmentService(world.database)
-    ratings = RatingService(world.database, assignments=assignments)
-    server.include_router(
-        build_rating_routes(
-            assignments,
-            ratings,
-            TrainingService(world.database),
-            ConsentService(world.database),
-            CrowdService(world.database),
-            PlainNames(bytes),
-        )
-    )
+    server.include_router(build_rating_routes(open_services(world.database), PlainNames(bytes)))
     server.include_router(build_consent_routes(ConsentService(world.database)))
     return server
 
