@@ -694,7 +694,7 @@ def _by_rater(given: SecondGrade) -> tuple[Any, ...]:
 
 
 def _order_of_rating(session: Session, project_id: int, place: int) -> int:
-    """The order of import of the pair whose rating stands at a place, counted from 0, among all that count."""
+    """The order of import of the pair whose rating stands at a place, from 0, among all that count."""
     orders = select(Pair.import_order).join(Rating, Rating.pair_id == Pair.id)
     of_project = orders.where(Pair.project_id == project_id, IN_USE).order_by(Pair.import_order)
     return session.scalars(of_project.offset(place).limit(1)).one()
