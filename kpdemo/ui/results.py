@@ -82,10 +82,12 @@ def _more(summary: str, keyphrases: Sequence[Keyphrase], *, odds: bool, start: i
 def share_right(keyphrases: Sequence[Keyphrase]) -> str:
     """How often such phrases are right, by their scores.
 
-    >>> share_right([Keyphrase("a", 0.2), Keyphrase("b", 0.05)])
-    'about 1 in 8 is right'
+    >>> share_right([Keyphrase("a", 0.2), Keyphrase("b", 0.05)]), share_right([Keyphrase("a", 0.5)])
+    ('about 1 in 8 is right', 'about 5 in 10 are right')
     """
     expected = sum(keyphrase.score for keyphrase in keyphrases) / len(keyphrases)
+    if expected > MANY:
+        return _("{share} are right", share=one_in(expected))
     return _("{share} is right", share=one_in(expected))
 
 
@@ -101,10 +103,12 @@ def one_in(share: float) -> str:
 
 
 LEAST_SHARE = 0.001
+MANY = 0.4
+"""Above it a share is said in tenths, of which there are several."""
 
 
 def _rounded(share: float) -> str:
-    if share > 0.4:
+    if share > MANY:
         return _("{number} in 10", number=min(round(10 * share), 9))
     parts = 1 / share
     step = 1 if parts < 20 else 10 if parts < 100 else 50
