@@ -8,7 +8,7 @@ another c: so the pairs themselves are bootstrapped, each time c is computed fro
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from math import ceil
 from typing import Any
 
@@ -88,6 +88,25 @@ class Plan:
     reason: str = ""
     """Why nothing can be told, a sentence."""
     seed: int = DEFAULT_SEED
+    spread: tuple[float, float] | None = field(kw_only=True)
+    """95 % bounds of c, as multiples of the present one; None where nothing can be told."""
+
+    def for_width(self, target: float) -> Plan:
+        """The plan for another width, which takes no ratings and no resamples.
+
+        Raises:
+            SettingsError: no interval can be so wide.
+        """
+        check_width(target)
+        width, spread = self.width, self.spread
+        if width is None or spread is None:
+            return replace(self, target=target)
+
+        def more(factor: float) -> int:
+            return max(0, ceil(self.pairs * (factor * width / target) ** 2) - self.pairs)
+
+        least, most = spread
+        return replace(self, target=target, more_pairs=more(1.0), low=more(least), high=more(most))
 
 
 def plan_pairs(
@@ -111,43 +130,39 @@ def plan_pairs(
     check_width(target)
     comparable = grades.comparable()
     pairs = comparable.pair_count
+
+    def without_plan(reason: str) -> Plan:
+        return Plan(target, pairs, reason=reason, seed=seed, spread=None)
+
     if reason := why_undefined(comparable) or _too_few(pairs):
-        return Plan(target, pairs, reason=reason, seed=seed)
+        return without_plan(reason)
     summed = sums_of_pairs(comparable)
     sums, sizes = classes_of_pairs(summed)
     parts = interval_parts(sums)
     if not parts[:, 3].any():
-        return Plan(target, pairs, reason=_NEVER_DIFFERED, seed=seed)
+        return without_plan(_NEVER_DIFFERED)
     if not resamples:
-        return Plan(target, pairs, reason=NO_RESAMPLES, seed=seed)
+        return without_plan(NO_RESAMPLES)
     rng = np.random.default_rng(seed)
     steps = [_step(parts, sizes, round(pairs * size), resamples, rng) for size in SIZES]
     found = tuple(step for step in steps if step is not None)
     if len(found) < len(SIZES):
-        return Plan(target, pairs, reason=_ONE_GRADE, seed=seed)
+        return without_plan(_ONE_GRADE)
     exponent = _slope(found)
     interval = percentile_interval(resampled_alphas(summed, resamples=resamples, seed=seed))
     if interval is None:
-        return Plan(target, pairs, reason=_ONE_GRADE, seed=seed)
-    width = interval[1] - interval[0]
+        return without_plan(_ONE_GRADE)
     spread = _constants(parts, draw(sizes, REPEATS, rng)) / _constants(parts, sizes[None].astype(float))[0]
-    least, most = middle(spread[np.isfinite(spread)])
-
-    def more(factor: float) -> int:
-        return max(0, ceil(pairs * (factor * width / target) ** 2) - pairs)
-
     return Plan(
         target,
         pairs,
         ratings_per_pair=len(comparable) / pairs,
-        width=width,
-        more_pairs=more(1.0),
-        low=more(least),
-        high=more(most),
+        width=interval[1] - interval[0],
         steps=found,
         exponent=exponent,
         seed=seed,
-    )
+        spread=middle(spread[np.isfinite(spread)]),
+    ).for_width(target)
 
 
 def plan_sentences(plan: Plan, waiting: int) -> list[str]:
@@ -227,9 +242,10 @@ def check_width(target: float) -> None:
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:
     """The plan as JSON holds it; what cannot be told is null, with the reason."""
+    fields = asdict(plan)
+    del fields["spread"]
     return {
-        **asdict(plan),
-        "steps": [asdict(step) for step in plan.steps],
+        **fields,
         "reason": plan.reason or None,
         "method": "percentile bootstrap over pairs, 95 %, of several sizes; width = c / sqrt(pairs)",
     }

@@ -15,6 +15,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import pairwise
 from math import sqrt
 
@@ -187,20 +188,34 @@ FEWEST_GRADES = 10
 """Grades that a rater needs before anything is said of them; timed or shared ones where these count."""
 FASTER = 3
 """This many times as fast as the others: their median against the median of the others' medians."""
-FARTHER = 1.0
-"""This many points above or below the others' mean, on average."""
+FARTHER = Decimal("0.25")
+"""This share of the scale's range above or below the others' mean, on average: a point of CLSS."""
 
 
-def conspicuous_raters(raters: Sequence[RaterFigures], names: Sequence[str]) -> list[tuple[int, str]]:
+def far_points(scale: Scale = CLSS) -> float:
+    """`FARTHER` in points of a scale.
+
+    >>> far_points(), far_points(Scale(Decimal(1), 0, 100))
+    (1.0, 25.0)
+    """
+    return float(scale.share(FARTHER))
+
+
+def conspicuous_raters(
+    raters: Sequence[RaterFigures], names: Sequence[str], far: float = far_points()
+) -> list[tuple[int, str]]:
     """A rater's number and a sentence for each thing that stands out, in the order of names.
 
     Speed and distance take three raters: of two who differ, nobody can tell which one is off.
+
+    Args:
+        far: who grades so many points above or below the others stands out.
     """
     ordered = sorted(raters, key=lambda row: name_order(names[row.rater]))
-    return [(row.rater, said) for row in ordered for said in _remarks(row, raters, names[row.rater])]
+    return [(row.rater, said) for row in ordered for said in _remarks(row, raters, names[row.rater], far)]
 
 
-def _remarks(row: RaterFigures, raters: Sequence[RaterFigures], name: str) -> Iterator[str]:
+def _remarks(row: RaterFigures, raters: Sequence[RaterFigures], name: str, far: float) -> Iterator[str]:
     if row.ratings >= FEWEST_GRADES and row.spread == 0:
         yield _(
             "{name} gave the same grade, {grade}, to all {count} pairs.",
@@ -221,7 +236,7 @@ def _remarks(row: RaterFigures, raters: Sequence[RaterFigures], name: str) -> It
                 usual=f"{usual:.1f}",
             )
     compared = sum(other.shared >= FEWEST_GRADES for other in raters)
-    if row.shared >= FEWEST_GRADES and compared > 2 and row.bias is not None and abs(row.bias) >= FARTHER:
+    if row.shared >= FEWEST_GRADES and compared > 2 and row.bias is not None and abs(row.bias) >= far:
         points = f"{abs(row.bias):.2f}"
         higher = _("{name} grades {points} above the others on average.", name=name, points=points)
         lower = _("{name} grades {points} below the others on average.", name=name, points=points)

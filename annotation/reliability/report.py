@@ -42,6 +42,7 @@ from annotation.reliability.raters import (
     bucket_names,
     conspicuous_raters,
     drifts,
+    far_points,
     rater_figures,
 )
 from annotation.reliability.repeats import SelfAgreement, self_agreement_json
@@ -269,6 +270,8 @@ class AgreementReport:
     """How well raters agree with themselves, all together; None where that was not asked."""
     twice_by_rater: tuple[SelfAgreement, ...] = ()
     """Each rater who graded pairs twice."""
+    far: float = far_points()
+    """Points above or below the others by which a rater stands out."""
     held_back: int = 0
     """Pairs that are not among the widest because the viewer may still be given them to grade."""
 
@@ -278,7 +281,7 @@ class AgreementReport:
     @property
     def conspicuous(self) -> list[tuple[int, str]]:
         """Raters to look at first, and why."""
-        return conspicuous_raters(self.raters, self.rater_names)
+        return conspicuous_raters(self.raters, self.rater_names, self.far)
 
     @property
     def named_parts(self) -> list[tuple[str, Part]]:
@@ -329,6 +332,7 @@ def build_report(data: ProjectGrades, *, resamples: int, seed: int) -> Agreement
         threshold=data.threshold,
         raters_per_pair=data.raters_per_pair,
         bucket_names=bucket_names(data.scale),
+        far=far_points(data.scale),
         resamples=resamples,
         seed=seed,
     )

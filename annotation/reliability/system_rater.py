@@ -15,7 +15,7 @@ import numpy as np
 from annotation.agreement import Alpha, Floats, Grades, measure
 from annotation.comparison import types_in_order
 from annotation.files.scores import GoldPair
-from annotation.scale import CLSS
+from annotation.scale import CLSS, Scale
 from annotation.scoring import correlations, why_undefined
 
 _NONE = Alpha(None)
@@ -50,6 +50,7 @@ def system_raters(
     *,
     resamples: int,
     seed: int,
+    scale: Scale | None = None,
 ) -> list[SystemRater]:
     """Each system as a rater of each type.
 
@@ -58,27 +59,36 @@ def system_raters(
         systems: the name of each, and its score of each pair.
         resamples: how often the bootstrap of α draws.
         seed: what the draws start from.
+        scale: of the people's grades; without it that of CLSS, or as far as their grades go beyond.
     """
     found = []
     for name, scores in systems:
         rated = [(pair, score) for pair, score in zip(gold, scores, strict=True) if pair.ratings]
         for type in types_in_order(pair.type for pair, _ in rated):
             of_type = sorted((one for one in rated if one[0].type == type), key=lambda one: one[0].key)
-            found.append(_measure(name, type, of_type, resamples, seed))
+            found.append(_measure(name, type, of_type, resamples, seed, scale))
     return found
 
 
 def _measure(
-    name: str, type: str, rated: Sequence[tuple[GoldPair, float | None]], resamples: int, seed: int
+    name: str,
+    type: str,
+    rated: Sequence[tuple[GoldPair, float | None]],
+    resamples: int,
+    seed: int,
+    scale: Scale | None,
 ) -> SystemRater:
     given = [score for _, score in rated if score is not None]
     if len(given) < len(rated):
         return SystemRater(name, type, len(rated), reason="The system does not score these pairs.")
-    ratings = [float(grade) for pair, _ in rated for _, grade in pair.ratings]
-    lowest, highest = min(*_CLSS_ENDS, *ratings), max(*_CLSS_ENDS, *ratings)  # another scale shows in them
+    if scale is not None:
+        lowest, highest = float(scale.lowest), float(scale.highest)
+    else:
+        ratings = [float(grade) for pair, _ in rated for _, grade in pair.ratings]
+        lowest, highest = min(*_CLSS_ENDS, *ratings), max(*_CLSS_ENDS, *ratings)
     if min(given) < lowest or max(given) > highest:
-        scale = f"a rater's grades are {lowest:g} to {highest:g}"
-        reason = f"The scores go from {min(given):g} to {max(given):g}: {scale}."
+        grades = f"a rater's grades are {lowest:g} to {highest:g}"
+        reason = f"The scores go from {min(given):g} to {max(given):g}: {grades}."
         return SystemRater(name, type, len(rated), reason=reason)
     scores = np.array(given)
     people = list(_ratings(pair for pair, _ in rated))

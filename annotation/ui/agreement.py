@@ -783,18 +783,16 @@ class AgreementHandlers:
 
     def _plan(self, project_id: int, width: object, report: AgreementReport | None = None) -> str:
         """Args:
-        report: as it is shown; without it, as of now.
+        report: as it is shown; without it, as of now, or the last one of a large project.
         """
         try:
             wished = float(decimal_of(width, mark("widest interval of α")))
-            if wished != DEFAULT_WIDTH:
-                return plan_html(*self.agreement.plan(project_id, wished))
             if report is None:
-                latest = self.agreement.latest(project_id)
+                latest = self.agreement.latest(project_id, is_asked=False)
                 if latest is None:
                     return note_html(_(FIRST_FIGURES))
                 report = latest.report
-            return plan_html(report.plan, report.whole.pairs - report.whole.all.pairs)
+            return plan_html(report.plan.for_width(wished), report.whole.pairs - report.whole.all.pairs)
         except AnnotationError as error:
             return note_html(str(error), role="alert")
 

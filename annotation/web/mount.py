@@ -8,7 +8,10 @@ from fastapi import FastAPI, Request, Response
 from starlette.middleware import Middleware
 from starlette.responses import RedirectResponse
 
+from annotation.errors import NotFoundError
 from annotation.services.bundle import SPACE_DISK, DamagedError, Services, UnreachableError
+from annotation.translation import _
+from annotation.web.api import API
 from annotation.web.downloads import (
     Admission,
     build_board_downloads,
@@ -16,7 +19,7 @@ from annotation.web.downloads import (
     build_judgement_downloads,
     build_worker_downloads,
 )
-from annotation.web.guard import Guard, MissingPageMiddleware
+from annotation.web.guard import NOTHING, Guard, MissingPageMiddleware
 from annotation.web.programs import add_program_routes
 from annotation.web.responder import failed_answer
 from annotation.web.routes import (
@@ -29,6 +32,7 @@ from annotation.web.routes import (
 from annotation.web.sending import SendPages
 from annotation.web.sign_in import USER_PATH as USER_PATH
 from annotation.web.sign_in import add_account_pages, add_shared_link_pages
+from kpdemo.translation import ENGLISH, set_language
 
 
 def start_notes(services: Services, address: str, *, in_space: bool) -> list[str]:
@@ -77,10 +81,18 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
             services.accounts, services.sign_ins, services.overview, services.sending, services.handovers
         ).router()
     )
+    methods = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+    server.add_route(f"{API}/{{rest:path}}", _refuse, methods, include_in_schema=False)
     server.add_route("/annotate/{page}/", _without_slash, include_in_schema=False)
     for failure in (UnreachableError, DamagedError):
         server.add_exception_handler(failure, _fail)
     return guard
+
+
+async def _refuse(request: Request) -> Response:
+    """What the scripts of the pages are told of an address that is none of ours."""
+    set_language(request.headers.get("accept-language", ENGLISH))
+    raise NotFoundError(_(NOTHING))
 
 
 def _fail(request: Request, error: Exception) -> Response:

@@ -414,6 +414,7 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
             [(system.name, system.scores)],
             resamples=DEFAULT_RESAMPLES,
             seed=DEFAULT_SEED,
+            scale=project.settings.scale,
         )
         return {
             "gold": {"id": kept, "pairs": len(gold.pairs), "sha256": gold.sha256},

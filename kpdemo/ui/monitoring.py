@@ -8,6 +8,7 @@ from __future__ import annotations
 import hmac
 import json
 import logging
+import random
 import re
 import sys
 import time
@@ -21,7 +22,6 @@ from datetime import UTC, datetime
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from itertools import accumulate
 from threading import Lock
-from uuid import uuid4
 
 from fastapi import FastAPI, Request
 from starlette.datastructures import Headers, MutableHeaders
@@ -263,7 +263,7 @@ class RequestMiddleware:
             await self._app(scope, receive, send)
             return
         given = Headers(scope=scope).get(REQUEST_ID, "")
-        request_id = given if WELL_FORMED.fullmatch(given) else uuid4().hex
+        request_id = given if WELL_FORMED.fullmatch(given) else f"{random.getrandbits(128):032x}"
         record = _Record()
         is_work = ENDLESS not in scope["path"]
         method = scope["method"] if scope["method"] in METHODS else "OTHER"

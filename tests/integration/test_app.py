@@ -147,6 +147,14 @@ def test_the_page_says_what_is_missing_where_the_answer_does(client, signed_in):
     assert client.get("/", headers=headers).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "nothing"), ("PUT", "projects/1/queue"), ("GET", "a/b/c")]
+)
+def test_the_scripts_of_pages_are_told_in_a_sentence_that_an_address_is_none(client, signed_in, method, path):
+    answer = client.request(method, f"/annotate/api/{path}", headers=signed_in["root"])
+    assert (answer.status_code, answer.json()) == (404, {"error": NOTHING})
+
+
 def test_every_event_of_annotation_has_a_name_of_its_own(events):
     names = [event.api_name for event in events]
     assert all(isinstance(name, str) for name in names)

@@ -140,6 +140,24 @@ def test_a_system_is_measured_beside_people_and_counts_among_none(root, tmp_path
         root.add_system(project, "Cleo again", scores)
 
 
+def test_a_system_and_the_raters_are_measured_by_the_scale_of_the_project(root, services, tmp_path):
+    project = new_project(root, "to a hundred", grades="0-100", threshold=None)
+    rows = [
+        {**row, "type": "sentence2phrase", "ratings": [{"rater": who, "grade": 20 + 5 * at} for who in "xy"]}
+        for at, row in enumerate(ROWS)
+    ]
+    file = tmp_path / "pairs.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    root.import_pairs(project, file)
+    scores = tmp_path / "scores.jsonl"
+    scores.write_text(
+        "".join(json.dumps({"id": row["id"], "score": 95 - at}) + "\n" for at, row in enumerate(rows))
+    )
+    [figures] = root.add_system(project, "generous", scores)["as_rater"]
+    assert figures["bias"] == pytest.approx(95 - 3.5 - (20 + 5 * 3.5))
+    assert services.agreement.report(project).far == 25
+
+
 def test_a_rater_grades_by_a_program_what_their_queue_gives(services, root, url, tmp_path):
     project = new_project(root, "queue")
     file = tmp_path / "pairs.json"

@@ -491,17 +491,36 @@ def test_the_plan_is_called_an_estimate_and_says_whether_the_project_has_the_pai
     assert "is 0.001 to 2, not 0: choose one such as 0.05" in handlers.plan(0, ask("root", many.id))
 
 
-def test_the_plan_of_the_page_that_opens_is_that_of_its_report(handlers, rated):
+@pytest.mark.parametrize("width", [DEFAULT_WIDTH, 0.01, 0.9])
+def test_the_plan_of_any_width_comes_from_the_report(handlers, rated, width):
     grades = [("0", "3"), ("1", "1.5"), ("2", "2"), ("4", "1"), ("3", "3.25")] * 10
     graded = [*(pair(f"g{n}", *both) for n, both in enumerate(grades)), pair("x")]
     many = rated_project(rated.database, graded, name="many")
-    expected = plan_html(*handlers.agreement.plan(many.id, DEFAULT_WIDTH))
+    expected = plan_html(*handlers.agreement.plan(many.id, width))
     handlers.open(ask("judith", many.id), DEFAULT_WIDTH)
     read: list[str] = []
     event.listen(rated.database.engine, "before_cursor_execute", lambda *given: read.append(given[2]))
-    assert handlers.refresh(ask("judith", many.id), DEFAULT_WIDTH)["plan"] == expected
+    assert handlers.refresh(ask("judith", many.id), width)["plan"] == expected
+    assert handlers.plan(width, ask("judith", many.id)) == expected
     assert read
     assert not [statement for statement in read if "seconds" in statement]  # no ratings
+
+
+def test_the_plan_of_a_large_project_is_made_of_the_last_report_and_not_in_the_server(
+    handlers, rated, monkeypatch
+):
+    grades = [("0", "3"), ("1", "1.5"), ("2", "2"), ("4", "1"), ("3", "3.25")] * 10
+    graded = [pair(f"g{n}", *both) for n, both in enumerate(grades)]
+    many = rated_project(rated.database, graded, name="many", raters_per_pair=3)
+    expected = plan_html(*handlers.agreement.plan(many.id, 0.02))
+    monkeypatch.setattr("annotation.services.agreement.MANY_RATINGS", 3)
+    judith = ask("judith", many.id)
+    assert FIRST_FIGURES in handlers.plan(0.02, judith)
+    assert wait_for(lambda: handlers.agreement.latest(many.id) is not None)
+    many.rate("g0", cleo="3")
+    monkeypatch.setattr("annotation.services.agreement.read_grades", None)
+    assert handlers.plan(0.02, judith) == expected, "of the last report, which has no such grade yet"
+    assert "is 0.001 to 2, not 3" in handlers.plan(3, judith)
 
 
 def test_the_plan_is_of_the_very_grades_that_the_figures_are_of(handlers, rated, monkeypatch):

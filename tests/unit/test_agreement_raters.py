@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,9 +19,11 @@ from annotation.reliability.raters import (
     bucket_counts,
     conspicuous_raters,
     drifts,
+    far_points,
     mean_interval,
     rater_figures,
 )
+from annotation.scale import Scale
 from tests.grade_tables import grades_of_table, krippendorff_alpha
 
 X = None
@@ -187,6 +191,12 @@ def test_who_is_three_times_as_fast_is_named_with_both_times():
 @pytest.mark.parametrize(("bias", "side"), [(1.25, "above"), (-1.25, "below")])
 def test_who_is_a_point_from_the_others_is_named_with_the_side(bias, side):
     assert sentences({"bias": bias}, {}, {}) == [f"Cleo grades 1.25 {side} the others on average."]
+
+
+def test_how_far_is_far_goes_by_the_range_of_the_scale():
+    raters = [rater_with(0, bias=20.0), rater_with(1, bias=-25.0), rater_with(2)]
+    hundred = far_points(Scale(Decimal(1), 0, 100))
+    assert [rater for rater, _ in conspicuous_raters(raters, NAMES, hundred)] == [1]
 
 
 def test_names_are_in_order_and_a_rater_may_stand_out_twice():

@@ -65,6 +65,14 @@ def test_the_width_shrinks_with_the_square_root_and_half_of_it_takes_four_times_
     assert half.more_pairs + 300 == pytest.approx(4 * (plan.more_pairs + 300), abs=4)
 
 
+@pytest.mark.parametrize("grades", [two_raters(300, seed=3), two_raters(30, seed=3)])
+@pytest.mark.parametrize("width", [0.001, 0.02, 2.0])
+def test_the_plan_for_another_width_is_that_which_the_grades_would_give(grades, width):
+    assert plan_pairs(grades).for_width(width) == plan_pairs(grades, width)
+    with pytest.raises(SettingsError):
+        plan_pairs(grades).for_width(width + 2)
+
+
 def test_what_is_said_of_the_sureness_holds():
     needed = 20_000 * (width_of(two_raters(20_000, seed=0)) / 0.02) ** 2
     plans = [plan_pairs(two_raters(150, seed=100 + seed), 0.02, resamples=400) for seed in range(40)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
 from annotation.files.scores import GoldPair
 from annotation.reliability.system_rater import system_raters
+from annotation.scale import Scale
 
 GRADES = [("0", "0.5"), ("1", "1"), ("2", "3"), ("4", "3.5")]
 PAIRS = [
@@ -45,6 +47,20 @@ def test_a_system_that_grades_half_a_point_higher_is_told_by_its_bias_not_by_its
 def test_what_is_no_grade_is_not_compared(scores, reason):
     found = measured(*scores)
     assert (found.reason, found.bias, found.together.value) == (reason, None, None)
+
+
+def test_the_ends_of_a_known_scale_count_and_not_the_grades_that_people_happened_to_give():
+    hundred = [
+        replace(pair, ratings=tuple((who, 10 * grade) for who, grade in pair.ratings)) for pair in PAIRS
+    ]
+
+    def reason_of(scores, pairs, scale):
+        [found] = system_raters(pairs, [("model", scores)], resamples=0, seed=1, scale=scale)
+        return found.reason
+
+    assert reason_of((5, 20, 30, 90), hundred, Scale(Decimal(1), 0, 100)) == ""
+    wrong = "The scores go from 0 to 4: a rater's grades are 1 to 7."
+    assert reason_of((0, 1, 2, 4), PAIRS, Scale(Decimal(1), 1, 7)) == wrong
 
 
 def test_without_single_ratings_there_is_nobody_to_compare_with():
