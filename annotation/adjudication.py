@@ -22,7 +22,7 @@ from annotation.senses import PairSenses
 from annotation.translation import _, mark
 from annotation.types import Cause
 from annotation.wording import beginning, normalise_note
-from kpdemo.translation import current_language, write_decimal
+from kpdemo.translation import current_language, write_decimal, write_number
 
 NOTE_LENGTH = 4_000
 NO_ADJUDICATION = mark(
@@ -193,7 +193,7 @@ def rule_text(threshold: float | None) -> str:
     """Which pairs are flagged, to stand in brackets: "grades 1 or more apart"."""
     if threshold is None:
         return _("the project does without adjudication")
-    return _("grades {threshold} or more apart", threshold=f"{threshold:g}")
+    return _("grades {threshold} or more apart", threshold=write_number(f"{threshold:g}"))
 
 
 def shuffle_comments(comments: Iterable[ItemComment], pair_id: int) -> tuple[ItemComment, ...]:

@@ -10,6 +10,7 @@ from decimal import Decimal
 from annotation.errors import NoteError, SettingsError
 from annotation.translation import _, mark
 from kpdemo.text import shorten
+from kpdemo.translation import write_number
 
 HALF = re.compile("[\ud800-\udfff]")
 """Half a character: JSON can write one, UTF-8 cannot."""
@@ -226,4 +227,4 @@ def share_text(share: float, decimals: int = 0) -> str:
     if 0 < share < 1:
         smallest = 10.0**-decimals
         percent = min(max(percent, smallest), 100 - smallest)
-    return f"{percent:.{decimals}f} %"
+    return f"{write_number(f'{percent:.{decimals}f}')} %"

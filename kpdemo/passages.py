@@ -10,6 +10,7 @@ from kpdemo.languages import ENGLISH
 from kpdemo.locale import _, mark
 from kpdemo.selection import short_score
 from kpdemo.text import phrase_key
+from kpdemo.translation import write_number
 from kpdemo.types import SCORE_DIGITS, Prediction, RetrievalPrediction, RetrievedPassage
 
 _NONE = mark(
@@ -51,7 +52,7 @@ def help_note(found: RetrievalPrediction) -> str:
     if not any(passage.keyphrases for passage in found.passages):
         return _(_NO_KEYPHRASES)
     if not any(passage.keyphrases and found.helps(passage) for passage in found.passages):
-        return _(_NONE_NEAR, near=f"{found.near:g}")
+        return _(_NONE_NEAR, near=write_number(f"{found.near:g}"))
     return ""
 
 
@@ -69,7 +70,7 @@ def chance_note(chance: float | None, scores: Iterable[float], *, end: str = "."
     """
     if chance is None or all(score > chance for score in scores):
         return ""
-    return f"{_(_UNRELATED, chance=short_score(chance))}{end}"
+    return f"{_(_UNRELATED, chance=write_number(short_score(chance)))}{end}"
 
 
 def passage_rows(found: RetrievalPrediction) -> list[dict[str, Any]]:

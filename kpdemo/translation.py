@@ -105,7 +105,11 @@ def html_language(code: str) -> str:
 
 def write_decimal(number: Decimal) -> str:
     """A decimal as the language writes it, 2.75 or 2,75."""
-    text = f"{number.normalize():f}"
+    return write_number(f"{number.normalize():f}")
+
+
+def write_number(text: str) -> str:
+    """A number with a decimal point, without groups of digits, as the language writes it: 0.64 or 0,64."""
     return text.replace(".", ",") if _language.get() in DECIMAL_COMMA else text
 
 

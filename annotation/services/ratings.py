@@ -638,8 +638,16 @@ class RatingExportService:
                 labels = {rater: anonymous_label(numbers[rater]) for rater in raters}
             counts = of_pair_in_use(Rating.pair_id, project.id)
             total = count_where(session, Rating.project_id == project.id, counts)
-            rows = islice(_ratings(session, project.id, labels), offset, offset + limit)
-            return total, list(rows)
+            if offset >= total:
+                return total, []
+            first = _order_of_rating(session, project.id, offset)
+            last = _order_of_rating(session, project.id, min(offset + limit, total) - 1)
+            earlier = select(Pair.id).where(Pair.project_id == project.id, Pair.import_order < first)
+            skipped = offset - count_where(
+                session, Rating.project_id == project.id, counts, Rating.pair_id.in_(earlier)
+            )
+            rows = _ratings(session, project.id, labels, Pair.import_order.between(first, last))
+            return total, list(islice(rows, skipped, skipped + limit))
 
     def _publish(
         self,
@@ -685,9 +693,23 @@ def _by_rater(given: SecondGrade) -> tuple[Any, ...]:
     return label_key(given.rater), given.id, given.type
 
 
-def _ratings(session: Session, project_id: int, labels: dict[int, str]) -> Iterator[SingleRating]:
-    """In the order of import, those of a pair by what stands for their raters."""
+def _order_of_rating(session: Session, project_id: int, place: int) -> int:
+    """The order of import of the pair whose rating stands at a place, from 0, among all that count."""
+    orders = select(Pair.import_order).join(Rating, Rating.pair_id == Pair.id)
+    of_project = orders.where(Pair.project_id == project_id, IN_USE).order_by(Pair.import_order)
+    return session.scalars(of_project.offset(place).limit(1)).one()
+
+
+def _ratings(
+    session: Session, project_id: int, labels: dict[int, str], *pairs: ColumnElement[bool]
+) -> Iterator[SingleRating]:
+    """In the order of import, those of a pair by what stands for their raters.
+
+    Args:
+        pairs: which ones; all of the project without.
+    """
     scale = scale_in(session, project_id)
+    of_pairs = RatingChange.pair_id.in_(select(Pair.id).where(Pair.project_id == project_id, *pairs))
     given = (
         select(
             RatingChange.pair_id,
@@ -695,7 +717,7 @@ def _ratings(session: Session, project_id: int, labels: dict[int, str]) -> Itera
             func.count().label("times"),
             func.max(case((RatingChange.origin == "page", RatingChange.at))).label("at"),
         )
-        .where(RatingChange.project_id == project_id)
+        .where(RatingChange.project_id == project_id, *([of_pairs] if pairs else []))
         .group_by(RatingChange.pair_id, RatingChange.rater_id)
         .subquery()
     )
@@ -712,7 +734,7 @@ def _ratings(session: Session, project_id: int, labels: dict[int, str]) -> Itera
         )
         .join(Pair, Pair.id == Rating.pair_id)
         .outerjoin(given, (given.c.pair_id == Rating.pair_id) & (given.c.rater_id == Rating.rater_id))
-        .where(Rating.project_id == project_id, IN_USE)
+        .where(Rating.project_id == project_id, IN_USE, *pairs)
         .order_by(Pair.import_order)
         .execution_options(yield_per=STREAMED_AT_ONCE)
     )

@@ -357,11 +357,14 @@ CONVENTION = mark(
     "{firm} and {tentative} are Krippendorff's own conventions (2004), not laws: how much agreement is "
     "enough depends on what the grades are for."
 )
-LINES = {"firm": f"{FIRM:.3f}", "tentative": TENTATIVE}
 MOSTLY_HIGHER = mark(
     "α of unadjudicated pairs leaves out the flagged and the decided ones, which differ most, so it is "
     "usually higher: it shows how clear the rest is, not how well raters agree."
 )
+
+
+def _customary_lines() -> dict[str, str]:
+    return {"firm": figure(FIRM), "tentative": figure(TENTATIVE)}
 
 
 def will_appear(report: AgreementReport) -> str:
@@ -449,7 +452,7 @@ def meaning_html(report: AgreementReport) -> str:
         ordinal=_level(alpha.ordinal),
         nominal=_level(alpha.nominal),
     )
-    convention, higher = _(CONVENTION, **LINES), _(MOSTLY_HIGHER)
+    convention, higher = _(CONVENTION, **_customary_lines()), _(MOSTLY_HIGHER)
     sentences = [convention, higher] if alpha.value is None else [convention, levels, higher]
     return "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences) + method_html(report)
 
@@ -466,24 +469,27 @@ def verdict(alpha: Alpha) -> str:
     if alpha.pairs < ENOUGH_PAIRS:
         return too_few_text(alpha.pairs)
     if alpha.low >= FIRM:
-        return _("Yes, by convention: the whole interval is at or above {firm}.", **LINES)
+        return _("Yes, by convention: the whole interval is at or above {firm}.", **_customary_lines())
     if alpha.high < TENTATIVE:
         return _(
             "No, by convention: the whole interval is below {tentative}. See below where it is low, and "
             "discuss the widest pairs with the raters.",
-            **LINES,
+            **_customary_lines(),
         )
     if alpha.low < TENTATIVE:
         return _(
             "Too early to tell: the interval crosses {tentative}. More pairs with two grades would help.",
-            **LINES,
+            **_customary_lines(),
         )
     if alpha.high < FIRM:
         return _(
             "For tentative conclusions, by convention: the interval lies between {tentative} and {firm}.",
-            **LINES,
+            **_customary_lines(),
         )
-    return _("At least for tentative conclusions, by convention: the interval crosses {firm}.", **LINES)
+    return _(
+        "At least for tentative conclusions, by convention: the interval crosses {firm}.",
+        **_customary_lines(),
+    )
 
 
 def plan_html(plan: Plan, waiting: int) -> str:

@@ -36,6 +36,7 @@ from annotation.ui.wording import parse_role, role_choices, time_html
 from annotation.web.downloads import workers_address
 from annotation.wording import quote_value
 from kpdemo.io.tables import spreadsheet_csv
+from kpdemo.translation import write_number
 from kpdemo.ui.html import escape, group_digits
 from kpdemo.ui.widgets import done_html, empty_html, section_heading, shown_to_user, unseen_box
 
@@ -233,7 +234,8 @@ def _worker_html(line: WorkerLine) -> str:
         f'<tr><th scope="row" dir="auto">{escape(line.worker or line.account)}'
         f"<small>{escape(account)}</small></th><td>{time_html(line.started_at)}</td>"
         f"<td>{time_html(line.ended_at) if line.ended_at else '–'}</td>"
-        f'<td class="number">{group_digits(line.pairs)}</td><td class="number">{line.minutes:.1f}</td>'
+        f'<td class="number">{group_digits(line.pairs)}</td>'
+        f'<td class="number">{write_number(f"{line.minutes:.1f}")}</td>'
         f'<td class="number">{share_of_text(line.checks_passed, line.checks)}</td>'
         f"<td>{escape(_(line.state))}</td>"
         f"<td><code>{escape(line.code or '–')}</code></td></tr>"

@@ -17,7 +17,7 @@ from annotation.translation import _, mark, tell
 from annotation.ui.wording import figure, grades_text, pairs_text, time_html
 from annotation.wording import plain_name, share_text
 from kpdemo.io.tables import spreadsheet_csv
-from kpdemo.translation import ENGLISH, use_language
+from kpdemo.translation import ENGLISH, use_language, write_number
 from kpdemo.ui.charts import (
     COLOURS,
     LINE,
@@ -235,7 +235,7 @@ def number_text(column: Column, number: float | None) -> str:
     if isinstance(number, int):
         return group_digits(number)
     if column.probability and number < SMALLEST_SHOWN:
-        return f"< {SMALLEST_SHOWN}"
+        return f"< {write_number(str(SMALLEST_SHOWN))}"
     if column.percent:
         return share_text(number, column.decimals)
     return figure(number, column.decimals, sign="+" if column.signed else "")
@@ -376,7 +376,8 @@ def alpha_chart(
     defined = [edge for edge in edges if edge is not None]
     if not defined:
         return None
-    lines = [(f"{value:g}", value) for value in CUSTOMARY_LINES] if reference is None else [reference]
+    customary = [(write_number(str(value)), value) for value in CUSTOMARY_LINES]
+    lines = customary if reference is None else [reference]
     left = max(-1.05, min([*defined, *(value for _, value in lines)]) - 0.05)
     step = 0.36 / len(shown) if len(shown) > 1 else 0.0
     traces = [

@@ -24,6 +24,7 @@ from annotation.senses import ItemView, SenseGroup, SenseText
 from annotation.translation import _, ngettext
 from annotation.types import ProjectSettings, Role
 from annotation.wording import LONGEST_NOTE, figure_text
+from kpdemo.translation import write_number
 from kpdemo.ui.html import escape, group_digits
 
 ROLE_ORDER = (Role.ADMINISTRATOR, Role.ADJUDICATOR, Role.EDITOR, Role.WRITER, Role.RATER)
@@ -33,7 +34,7 @@ _QUOTED_OR_GROUPED = re.compile(r"'[^']*'|“[^”]*”|(?<![\d,.])\d{1,3}(?:,\d
 
 def figure(number: float, decimals: int = 3, *, sign: str = "") -> str:
     """0.899, or −0.120 with a minus as long as a plus, never −0.000; "+" as `sign` writes that one too."""
-    return figure_text(number, decimals, sign=sign).replace("-", "\N{MINUS SIGN}")
+    return write_number(figure_text(number, decimals, sign=sign)).replace("-", "\N{MINUS SIGN}")
 
 
 def regroup_numbers(sentence: str) -> str:

@@ -74,7 +74,7 @@ from annotation.ui.wording import (
     translate_points,
 )
 from annotation.wording import beginning, share_text, whole_in
-from kpdemo.translation import ENGLISH, current_language, html_language
+from kpdemo.translation import ENGLISH, current_language, html_language, write_number
 from kpdemo.ui.charts import (
     COLOURS,
     PATTERNS,
@@ -411,7 +411,7 @@ def distribution_html(report: WritingReport) -> str:
         label = _(comparison_type(type).label)
         rows.append((label, *counts))
         rows.append((_("{type}, up to here", type=label), *map(share_text, cumulative(counts))))
-    heads = (_("Type"), *(f"{float(middle):g}" for middle in report.bins))
+    heads = (_("Type"), *(write_number(f"{float(middle):g}") for middle in report.bins))
     return table_html(_("Pairs by obtained grade, to the nearest half"), heads, rows)
 
 

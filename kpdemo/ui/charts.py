@@ -16,6 +16,7 @@ from gradio.components.plot import PlotData
 
 from kpdemo.locale import _
 from kpdemo.text import shorten
+from kpdemo.translation import write_number
 from kpdemo.ui.html import escape
 
 Chart = dict[str, Any]
@@ -44,6 +45,7 @@ def plain_layout(height: int, *, legend: bool = False) -> Chart:
         "font": {"family": "system-ui, sans-serif", "size": 13, "color": INK},
         "showlegend": legend,
         "dragmode": False,  # on a phone a finger scrolls the page
+        "separators": f"{write_number('.')}\N{NARROW NO-BREAK SPACE}",  # decimal mark, then between thousands
     }
     if legend:
         layout["legend"] = {

@@ -15,6 +15,7 @@ from kpdemo.locale import _, mark
 from kpdemo.predictors import model_folder
 from kpdemo.routing import refusal_of
 from kpdemo.text import phrase_key
+from kpdemo.translation import write_number
 from kpdemo.types import Keyphrase, PredictionRequest, PredictionResult
 from kpdemo.ui.html import escape, filler_note, filler_word, score_html
 from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
@@ -238,7 +239,7 @@ def _absent_html(model: str, answer: PredictionResult, tally: Tally) -> str:
 def _facts(model: str, answer: PredictionResult) -> str:
     by = _("read by {model}", model=escape(answer.model))
     read = "" if answer.model == model else f" · {by}"
-    return f"{answer.seconds:.2f} s{read}"
+    return f"{write_number(f'{answer.seconds:.2f}')} s{read}"
 
 
 def _key(keyphrase: Keyphrase, answer: PredictionResult) -> str:

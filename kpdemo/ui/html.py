@@ -18,6 +18,7 @@ from kpdemo.boilerplate import Kind, LeftOut
 from kpdemo.locale import _, ngettext
 from kpdemo.locale import mark as mark_message
 from kpdemo.selection import page_score, short_score
+from kpdemo.translation import write_number
 from kpdemo.types import Keyphrase, Span
 
 NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
@@ -54,10 +55,10 @@ LEAST_SHOWN = 0.01
 def score_html(score: float) -> str:
     """A short bar and two decimals; no bar where there would be nothing to see of it."""
     if 0 < score < LEAST_SHOWN:
-        return f'<span class="score">&lt;{LEAST_SHOWN}</span>'
+        return f'<span class="score">&lt;{write_number(str(LEAST_SHOWN))}</span>'
     width = round(100 * min(max(score, 0.0), 1.0))
     bar = f'<span class="bar" aria-hidden="true"><span style="width:{width}%"></span></span>'
-    return f'<span class="score">{bar}{short_score(score)}</span>'
+    return f'<span class="score">{bar}{write_number(short_score(score))}</span>'
 
 
 FILLER = mark_message("too unlikely by the model's own rule; it makes up the number")
@@ -117,7 +118,9 @@ def layout(keyphrases: Iterable[Keyphrase]) -> list[Mark]:
     for keyphrase in keyphrases:
         word = f" · {_('less likely')}" if keyphrase.filler else ""
         for span in keyphrase.spans:
-            labels.setdefault(span, []).append(f"{keyphrase.text} · {page_score(keyphrase.score)}{word}")
+            labels.setdefault(span, []).append(
+                f"{keyphrase.text} · {write_number(page_score(keyphrase.score))}{word}"
+            )
         sure.update(() if keyphrase.filler else keyphrase.spans)
     occupied = bytearray(max((end for _, end in labels), default=0))
     marks: list[Mark] = []

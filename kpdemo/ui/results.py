@@ -29,7 +29,7 @@ from kpdemo.predictors import BASELINES, is_factory_name, is_hub_name
 from kpdemo.routing import prediction_note
 from kpdemo.selection import can_choose, page_score, short_score
 from kpdemo.text import phrase_key
-from kpdemo.translation import ENGLISH, current_language, html_language, use_language
+from kpdemo.translation import ENGLISH, current_language, html_language, use_language, write_number
 from kpdemo.types import (
     Document,
     Keyphrase,
@@ -82,10 +82,12 @@ def _more(summary: str, keyphrases: Sequence[Keyphrase], *, odds: bool, start: i
 def share_right(keyphrases: Sequence[Keyphrase]) -> str:
     """How often such phrases are right, by their scores.
 
-    >>> share_right([Keyphrase("a", 0.2), Keyphrase("b", 0.05)])
-    'about 1 in 8 is right'
+    >>> share_right([Keyphrase("a", 0.2), Keyphrase("b", 0.05)]), share_right([Keyphrase("a", 0.5)])
+    ('about 1 in 8 is right', 'about 5 in 10 are right')
     """
     expected = sum(keyphrase.score for keyphrase in keyphrases) / len(keyphrases)
+    if expected > MANY:
+        return _("{share} are right", share=one_in(expected))
     return _("{share} is right", share=one_in(expected))
 
 
@@ -101,10 +103,12 @@ def one_in(share: float) -> str:
 
 
 LEAST_SHARE = 0.001
+MANY = 0.4
+"""Above it a share is said in tenths, of which there are several."""
 
 
 def _rounded(share: float) -> str:
-    if share > 0.4:
+    if share > MANY:
         return _("{number} in 10", number=min(round(10 * share), 9))
     parts = 1 / share
     step = 1 if parts < 20 else 10 if parts < 100 else 50
@@ -119,7 +123,7 @@ def nothing_absent(answer: PredictionResult) -> str:
     if code and answer.languages and code not in answer.languages:
         return _("This model proposes none for {language} texts.", language=escape(_(language_name(code))))
     if threshold:
-        return _("None reaches the lowest score {score}.", score=f"{threshold:g}")
+        return _("None reaches the lowest score {score}.", score=write_number(f"{threshold:g}"))
     if answer.prediction.absent_candidates:
         return _("None that the model trusts. Under Options you may ask for those that are mostly wrong.")
     return _("None was found.")
@@ -137,7 +141,7 @@ def _item(keyphrase: Keyphrase, *, odds: bool) -> str:
     if odds:
         told = one_in(keyphrase.score) if keyphrase.score < LEAST_SHARE else _rounded(keyphrase.score)
     else:
-        told = page_score(keyphrase.score)
+        told = write_number(page_score(keyphrase.score))
     less = ' class="less"' if keyphrase.filler else ""
     return (
         f"<li{less}>{chip_html(keyphrase.text)}"
@@ -240,7 +244,8 @@ def _far(passage: RetrievedPassage, found: RetrievalPrediction) -> str:
     """That the passage did not help; in three decimals, because two may look like the least score."""
     if found.near is None or found.helps(passage):
         return ""
-    reason = _(_TOO_FAR, score=short_score(passage.score, 3), near=f"{found.near:g}")
+    score, near = map(write_number, (short_score(passage.score, 3), f"{found.near:g}"))
+    reason = _(_TOO_FAR, score=score, near=near)
     return f'<p class="passage-far" lang="{html_language(current_language())}">{reason}</p>'
 
 
@@ -556,7 +561,7 @@ def score_meaning(answer: PredictionResult) -> str:
 def nothing_present(answer: PredictionResult) -> str:
     """Why there is no present keyphrase, and what to do."""
     if answer.question.threshold:
-        score = f"{answer.question.threshold:g}"
+        score = write_number(f"{answer.question.threshold:g}")
         return _("No phrase of the text reaches the lowest score {score}: lower it.", score=score)
     ranked = answer.prediction.ranked_present
     if ranked and ranked.keyphrases:
@@ -751,7 +756,7 @@ def _facts(answer: PredictionResult) -> str:
     told = _(
         "model {model} · {seconds} s on {device}",
         model=escape(answer.model),
-        seconds=f"{answer.seconds:.2f}",
+        seconds=write_number(f"{answer.seconds:.2f}"),
         device=escape(device_name(answer.device)),
     )
     return f"{read}{told}"

@@ -22,6 +22,7 @@ from kpdemo.locale import _, mark, ngettext
 from kpdemo.routing import map_advice
 from kpdemo.selection import page_score
 from kpdemo.text import phrase_key, shorten, stem, words
+from kpdemo.translation import write_number
 from kpdemo.types import PointKind, Prediction, PredictionRequest, VectorPoint, VectorSpace
 from kpdemo.ui.charts import (
     COLOURS,
@@ -576,9 +577,11 @@ def _hover(point: VectorPoint, cosine: float) -> str:
     text = shorten(point.text, LONGEST_HOVER)
     if point.kind is PointKind.DOCUMENT:
         return f"{escape_label(text)}<br>{_('the whole text')}"
-    closeness = _("closeness to the text {closeness}", closeness=f"{cosine:z.2f}")
+    closeness = _("closeness to the text {closeness}", closeness=write_number(f"{cosine:z.2f}"))
     parts = (
-        [closeness] if point.score is None else [_("score {score}", score=page_score(point.score)), closeness]
+        [closeness]
+        if point.score is None
+        else [_("score {score}", score=write_number(page_score(point.score))), closeness]
     )
     return f"{escape_label(text)}<br>{_(KINDS[point.kind])}: {', '.join(parts)}"
 
@@ -609,7 +612,7 @@ def _point_row_html(point: VectorPoint, cosine: float) -> str:
     kind = _(KINDS[point.kind])
     return (
         f'<tr><th scope="row" dir="auto">{escape(point.text)}</th><td>{kind}</td><td>{score}</td>'
-        f'<td class="number">{cosine:z.2f}</td></tr>'
+        f'<td class="number">{write_number(f"{cosine:z.2f}")}</td></tr>'
     )
 
 
@@ -827,7 +830,8 @@ def _facts_html(question: PredictionRequest, seconds: float) -> str:
     document = with_title_line(question.document)
     first = " ".join((document.title or document.body).split())
     beginning = shorten(first, SHOWN_TITLE)
+    took = f"{write_number(f'{seconds:.2f}')}\N{NO-BREAK SPACE}s"
     return (
         f'<p><q dir="auto">{escape(beginning)}</q> <span class="small">'
-        f"{_('model {model}', model=escape(question.model))} · {seconds:.2f}\N{NO-BREAK SPACE}s</span></p>"
+        f"{_('model {model}', model=escape(question.model))} · {took}</span></p>"
     )

@@ -104,6 +104,9 @@ def test_a_german_project_is_german_on_a_phone_from_consent_to_the_end(site, bro
         assert_no_english(page)
         press(page, key, "Enter")
         expect(page.locator("#rate-feedback")).to_contain_text(f"erwartet war 2,75: {result}.")
+        expected = page.locator("#rate-scale [data-expected='erwartet: 2,75']")
+        heights = expected.evaluate_all("all => all.map((e) => getComputedStyle(e, '::after').height)")
+        assert {*heights} <= {"14px", "26px"}, "a line for the word and one for the number"
         assert_no_english(page)
         page.get_by_role("button", name="Weiter", exact=False).first.click()
         button = page.locator("#rate-message [data-rate=training]")

@@ -68,6 +68,18 @@ SETTLED = """() => Promise.allSettled(document.getAnimations()
   .map(animation => animation.finished))"""
 
 
+@pytest.mark.slow
+def test_longer_words_of_another_language_stay_on_their_lines_beside_buttons(site, browser):
+    options = {"viewport": {"width": 1280, "height": 900}, "locale": "de"}
+    page = site.context(browser, **options).new_page()
+    open_page(page, site.address)
+    predict(page, BODY, TITLE)
+    lines = "e => Math.round(e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight))"
+    assert page.locator("#predict-result .answer-head .small").evaluate(lines) <= 2
+    send, compare = page.get_by_role("button", name="An ein Projekt senden"), page.locator("#compare-run")
+    assert send.bounding_box()["height"] == compare.bounding_box()["height"]
+
+
 def test_a_phone_shows_everything_without_scrolling_sideways(narrow):
     predict(narrow, BODY, TITLE)
     narrow.get_by_text("Same in code").click()

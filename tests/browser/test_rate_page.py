@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.scale import LONGEST_DESCRIPTION, LONGEST_POINT_NAME, PRESETS, parse_scale
+from annotation.scale import CLSS, LONGEST_DESCRIPTION, LONGEST_POINT_NAME, PRESETS, Scale, parse_scale
 from annotation.types import KnownPair, NewPair, NewRating, Project, ProjectSettings, Role, User
 from annotation.web.responder import COOKIE
 from tests.browser.conftest import PASSWORD, Site, Watch, serious_violations, unfold
@@ -1181,8 +1181,17 @@ def test_the_grades_of_each_pair_have_the_words_of_its_type_and_fit_a_phone(open
     fits = "all => all.every((e) => e.scrollWidth <= e.clientWidth && e.scrollHeight <= e.clientHeight)"
     assert page.locator("#rate-scale button").evaluate_all(fits)
     assert serious_violations(page) == []
+    below = page.locator("#rate-names")
+    expect(below).to_contain_text(
+        f"1 {'x' * LONGEST_POINT_NAME} · 2 Fair"
+    )  # they would be cut in the buttons
+    expect(below).to_be_visible()
+    assert names.evaluate_all("all => Math.max(...all.map((e) => e.clientWidth))") == 1
+    expect(page.get_by_role("radio", name="x" * LONGEST_POINT_NAME)).to_be_enabled()
     press(page, "1", "Enter")
     expect(names).to_have_text(["غير متعلق", "ضعيف", "مقبول", "جيد", "ممتاز"])
+    expect(below).to_be_hidden()
+    assert names.evaluate_all("all => Math.min(...all.map((e) => e.clientWidth))") > 1
     assert page.locator("#rate-scale b").first.evaluate("e => getComputedStyle(e).direction") == "rtl"
     press(page, "2", "]")
     expect(page.locator("#rate-value span")).to_have_text("between 2 \u2068مقبول\u2069 and 3 \u2068جيد\u2069")
@@ -1192,6 +1201,32 @@ def test_the_grades_of_each_pair_have_the_words_of_its_type_and_fit_a_phone(open
     page.get_by_role("radio", name="Somewhat similar").tap()
     page.locator("#rate-submit").tap()
     expect(page.locator("#rate-form")).to_have_attribute("data-phase", "done")
+
+
+WHOLE_WORDS = """all => all.every((place) => [...place.textContent.matchAll(/\\S+/g)].every((found) => {
+  const word = document.createRange();
+  word.setStart(place.firstChild, found.index);
+  word.setEnd(place.firstChild, found.index + found[0].length);
+  return word.getClientRects().length === 1;
+}))"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [CLSS, Scale(Decimal(1), 0, 5)], ids=["CLSS", "STS"])
+@pytest.mark.parametrize("language", ["en", "de", "fr", "es", "sr"])
+def test_no_name_of_a_point_is_cut_or_broken_within_a_word_on_a_phone(open_desk, language, scale):
+    desk = open_desk(1, language=language, scale=scale, step=scale.step)
+    page = desk.open(viewport=PHONE)
+    expect(page.locator("#rate-form")).to_have_attribute("data-names", re.compile("."))
+    page.add_style_tag(content="* { hyphens: manual !important; }")  # few browsers here can hyphenate
+    in_buttons = page.locator("#rate-form").get_attribute("data-names") == "within"
+    expect(page.locator("#rate-names")).to_be_visible(visible=not in_buttons)
+    assert page.locator("#rate-scale b" if in_buttons else "#rate-names").evaluate_all(WHOLE_WORDS)
+    page.locator("#rate-guidelines").evaluate("(guidelines) => { guidelines.open = true; }")
+    named = page.locator("#rate-guidelines td:nth-child(2):not(:last-child):visible")
+    expect(named).to_have_count(len(scale.points))
+    assert named.evaluate_all(WHOLE_WORDS)
+    assert widest_overflow(page) <= 0
 
 
 @pytest.mark.slow

@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from sqlalchemy import Engine, event
 
 from annotation.errors import ExportError
 from annotation.exchange import read_items_or_errors
-from annotation.files.gold_files import RatingFormat
+from annotation.files.gold_files import RatingFormat, rating_json
 from annotation.gold import ExportOptions, Unfinished
 from annotation.quality import QualitySettings
 from annotation.services.assignment import AssignmentService
@@ -93,6 +95,42 @@ def test_a_grade_on_the_page_has_its_time_and_how_often_it_was_changed(database,
         [id, TYPE, "rater 0.0", 3.0, 9.5, "2026-03-01T10:00:00+00:00", 1],
         [id, TYPE, "rater 0.1", 4.0, 7.5, at, 0],
     ]
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_parts_of_the_ratings_make_up_the_export_and_each_reads_its_own_rows(database, tmp_path, named):
+    raters = [f"rater {number}" for number in range(12)]
+    pairs = [
+        pair(f"p{at}", *((raters[(5 * at + rater) % 12], str((at + rater) % 5)) for rater in range(at % 4)))
+        for at in range(1_500)
+    ]
+    project = imported(database, "harbour", *pairs)
+    open_services(database).pairs.withdraw(project, ["p2", "p1023"])
+    exported = written(database, project, tmp_path / "r.jsonl", named=named)
+    assert len(exported) == 2_245
+    service, fetched = RatingExportService(database), []
+
+    def count_rows(connection, cursor, *statement):
+        cursor.row_factory = lambda cursor, row: fetched.append(row) or row
+
+    event.listen(Engine, "before_cursor_execute", count_rows)
+    try:
+        for limit in (97, 1_000):
+            found = []
+            while len(found) < len(exported):
+                fetched.clear()
+                total, rows = service.page(project, named=named, limit=limit, offset=len(found))
+                assert total == len(exported)
+                assert len(rows) == min(limit, total - len(found))
+                assert len(fetched) < limit + 3 * len(raters)
+                found += rows
+            assert [rating_json(row) for row in found] == exported
+        single = [service.page(project, named=named, limit=1, offset=at)[1] for at in range(1_500, 1_512)]
+        assert [rating_json(row) for [row] in single] == exported[1_500:1_512]
+        assert service.page(project, named=named, limit=5, offset=2_245) == (2_245, [])
+        assert len(service.page(project, named=named, limit=sys.maxsize, offset=0)[1]) == 2_245
+    finally:
+        event.remove(Engine, "before_cursor_execute", count_rows)
 
 
 def test_check_pairs_and_withdrawn_ones_are_not_in_it(database, tmp_path):

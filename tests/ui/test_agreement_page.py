@@ -247,6 +247,13 @@ def test_the_page_is_in_the_reader_s_language_and_its_files_stay_in_english(hand
         reason = handlers.open(ask("ana", rated.id), DEFAULT_WIDTH)["closed"]
     assert len(saved(english)) == 2
     assert saved(german) == saved(english)
+    figures = re.compile(r"−?\b\d\.\d{2,3}\b")
+    seen = figures.findall(re.sub(r"<[^>]*>", " ", english["where"] + english["raters"]))
+    assert seen
+    told = re.sub(r"<[^>]*>", " ", german["where"] + german["raters"])
+    assert re.findall(figures.pattern.replace(r"\.", ","), told)[: len(seen)] == [
+        one.replace(".", ",") for one in seen
+    ]
     assert "Bewertende Person 1" in german["raters"]
     # Reasons are kept with the figures, which are counted once for all readers.
     assert "Only one pair has two ratings; it takes two." in english["where"]

@@ -18,6 +18,7 @@ import pytest
 import kpdemo
 from kpdemo.io.tables import BYTE_ORDER_MARK
 from kpdemo.lines import with_title_line
+from kpdemo.translation import use_language
 from kpdemo.types import (
     Document,
     Keyphrase,
@@ -166,6 +167,24 @@ def test_counts_have_narrow_spaces():
 
 def test_small_print_has_language_model_time_and_device():
     assert ">English · model default · 0.14 s on CPU<" in answer_html(answer())
+
+
+def test_figures_have_the_decimal_mark_of_the_reader_and_what_is_kept_a_point():
+    given = answer(absent=ABSENT, threshold=0.25)
+    unlikely = answer((), threshold=0.25)
+    english = answer_html(given)
+    with use_language("de"):
+        german = answer_html(given)
+        assert "0,25" in answer_html(unlikely)
+        assert score_html(0.004) == '<span class="score">&lt;0,01</span>'
+        assert "graph neural network · 0,91" in text_html(given)
+        kept = as_json(given), keyphrases_csv(given), shell_lines(given.question)
+    assert kept == (as_json(given), keyphrases_csv(given), shell_lines(given.question))
+    assert "0.91" in english
+    assert "0.14 s" in english
+    assert "0,91" in german
+    assert "0,14 s" in german
+    assert not re.search(r"\d\.\d", re.sub("<[^>]*>", "", german.partition('<details id="predict-code"')[0]))
 
 
 def test_what_a_score_means_is_said_where_it_is_shown():

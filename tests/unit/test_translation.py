@@ -10,6 +10,7 @@ from functools import cache
 from string import Formatter
 
 import pytest
+from babel.numbers import get_decimal_symbol
 
 from annotation.locale.update import PROJECT, RATER
 from annotation.quality import WRONG_CHECKS, ExcludedGrades, describe_excluded
@@ -25,6 +26,7 @@ from kpdemo.translation import (
     html_language,
     use_language,
     write_decimal,
+    write_number,
 )
 
 CODES = [code for code in LANGUAGES if code != ENGLISH]
@@ -111,6 +113,14 @@ def test_counts_and_decimals_are_written_as_the_language_does():
         assert (_("Close"), write_decimal(Decimal("0.50"))) == ("Schließen", "0,5")
     with use_language("xx"):
         assert (_("Close"), write_decimal(Decimal("0.50"))) == ("Close", "0.5")
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_the_decimal_mark_is_that_of_the_unicode_consortium(code):
+    with use_language(code):
+        written = write_number("-0.640"), write_decimal(Decimal("2.750"))
+    mark = get_decimal_symbol("sr_Latn" if code == "sr" else code)
+    assert written == (f"-0{mark}640", f"2{mark}75")
 
 
 def test_what_is_kept_in_english_is_told_in_the_reader_s_language():

@@ -54,7 +54,7 @@ const showWords = (root, type) => {
   const buttons = root.querySelectorAll("#rate-scale [data-value]"), named = [];
   for (const [at, texts] of (words[type] ?? words[""]).entries()) {
     [...buttons[at].querySelectorAll("[dir]")].forEach((place, which) => setText(place, texts[which]));
-    if (texts[0]) named.push(`${buttons[at].dataset.value} ${texts[0]}`);
+    if (texts[0]) named.push(`${buttons[at].dataset.value}\u00a0${texts[0]}`);
   }
   const legend = root.querySelector("#rate-names");
   if (legend) setText(legend, named.join(" · "));
