@@ -114,11 +114,16 @@ class PassageReader:
         return self.projection.linear.out_features
 
     def documents(self, documents: Sequence[Document], *, low: bool = False) -> NDArray[np.float32]:
-        """(B, D); `low` as of `pool`."""
+        """(B, D) to be compared with other documents; `low` as of `pool`."""
         return self.project(self.pool([encoder_text(document) for document in documents], low=low))
 
+    def beside_phrases(self, documents: Sequence[Document]) -> NDArray[np.float32]:
+        """(B, D) to be compared with phrases, from which nothing is taken away either."""
+        texts = [encoder_text(document) for document in documents]
+        return self.project(self._means(texts, self.config.length)[0])
+
     def phrases(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(B, D); those read before are remembered."""
+        """(B, D) with what is due to their length; those read before are remembered."""
         new = [text for text in dict.fromkeys(texts) if text not in self._phrases]
         if len(self._phrases) + len(new) > _MOST_PHRASES:
             self._phrases.clear()
