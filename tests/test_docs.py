@@ -257,7 +257,8 @@ def test_the_first_passage_found_for_the_french_example_says_the_same(tmp_path, 
     line = f"python -m kpdemo index search --index {index} --json - < {examples / 'these.txt'}"
     assert run_pasted(line, monkeypatch) == 0
     [first, second, *_] = json.loads(capsys.readouterr().out)["hits"]
-    assert (first["id"], first["related"], second["related"]) == ("meadow", True, False)
+    assert (first["id"], first["related"]) == ("meadow", True)
+    assert first["score"] > second["score"] + 0.05
 
 
 def test_only_commands_that_cannot_run_are_left_out():
@@ -508,6 +509,7 @@ def test_figures_in_other_languages_are_those_of_the_committed_results():
     wanted = {
         "French theses": datasets["papyrus_fr.valid.first200"]["languages"]["fr"],
         "French news": datasets["wikinews_fr.test"]["languages"]["fr"],
+        "Chinese abstracts": datasets["csl_zh.valid.first300"]["languages"]["zh"],
     }
     page = FIGURES.read_text(encoding="utf-8")
     told = {
@@ -519,12 +521,8 @@ def test_figures_in_other_languages_are_those_of_the_committed_results():
         for label, found in wanted.items()
     }
     alone = json.loads(path.with_name("ramkg-multilingual.json").read_text(encoding="utf-8"))["datasets"]
-    for label, name, language in (
-        ("Chinese abstracts", "csl_zh.valid.first300", "zh"),
-        ("Korean abstracts", "academicmkp_zh_ko.valid", "ko"),
-    ):
-        figure = 100 * alone[name]["languages"][language]["pooled"]["F1@M"]
-        assert re.findall(rf"^\| {label} \| \| ([\d.]+) \|$", page, re.M) == [f"{figure:.1f}"]
+    figure = 100 * alone["academicmkp_zh_ko.valid"]["languages"]["ko"]["pooled"]["F1@M"]
+    assert re.findall(r"^\| Korean abstracts \| \| ([\d.]+) \|$", page, re.M) == [f"{figure:.1f}"]
 
 
 def test_the_worked_example_comes_out_as_written():

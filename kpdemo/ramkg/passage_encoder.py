@@ -4,7 +4,11 @@ The lower layers of an encoder that was trained to align languages place a text 
 other, up to a linear map. So only the map is trained, and a passage costs a third of a whole reading. The
 layers are those of the extractor, if it was trained without them (`top_layers`).
 
-Letters: B texts, T tokens, H width of the encoder, D width of the vectors.
+A mean over tokens depends on how many there are: their hidden states hold their places too. Without a remedy
+a text is nearer to any other of its length than to its own translation of another length. So what is due to
+the number alone is measured, on texts cut at several lengths, and taken away.
+
+Letters: B texts, T tokens, H width of the encoder, D width of the vectors, L most tokens of a text.
 """
 
 from __future__ import annotations
@@ -38,6 +42,9 @@ _PHRASES_AT_ONCE = 256
 _MOST_PHRASES = 50_000
 _LEAST_VARIANCE = 1e-3
 """Of a direction relative to the mean of all, before whitening."""
+_CUTS = 12
+_LEAST_CUT = 8
+"""Tokens of the shortest cut at which the effect of the length is measured."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +63,15 @@ class ProjectionConfig:
 
 
 class Projection(nn.Module):
-    """From means over tokens, (B, H), to vectors of length 1, (B, D)."""
+    """From means over tokens, (B, H), to vectors of length 1, (B, D).
 
-    def __init__(self, width: int, projected: int) -> None:
+    Its `offsets`, (L, H), are what the mean over 1, 2, … tokens is off that over L, on average.
+    """
+
+    def __init__(self, width: int, projected: int, length: int) -> None:
         super().__init__()
         self.register_buffer("mean", torch.zeros(width))
+        self.register_buffer("offsets", torch.zeros(length, width))
         self.linear = nn.Linear(width, projected, bias=False)
 
     def forward(self, pooled: Tensor) -> Tensor:
@@ -103,38 +114,70 @@ class PassageReader:
         return self.projection.linear.out_features
 
     def documents(self, documents: Sequence[Document], *, low: bool = False) -> NDArray[np.float32]:
-        """(B, D); `low` as of `pool`."""
+        """(B, D) to be compared with other documents; `low` as of `pool`."""
         return self.project(self.pool([encoder_text(document) for document in documents], low=low))
 
+    def beside_phrases(self, documents: Sequence[Document]) -> NDArray[np.float32]:
+        """(B, D) to be compared with phrases, from which nothing is taken away either."""
+        texts = [encoder_text(document) for document in documents]
+        return self.project(self._means(texts, self.config.length)[0])
+
     def phrases(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(B, D); those read before are remembered."""
+        """(B, D) with what is due to their length; those read before are remembered."""
         new = [text for text in dict.fromkeys(texts) if text not in self._phrases]
         if len(self._phrases) + len(new) > _MOST_PHRASES:
             self._phrases.clear()
             new = list(dict.fromkeys(texts))
-        self._phrases.update(zip(new, self.pool(new, size=_PHRASES_AT_ONCE).astype(np.float16), strict=True))
+        read, _ = self._means(new, self.config.length, size=_PHRASES_AT_ONCE)
+        self._phrases.update(zip(new, read.astype(np.float16), strict=True))
         pooled = [self._phrases[text] for text in texts]
-        return self.project(np.stack(pooled).astype(np.float32) if pooled else self.pool([]))
+        return self.project(np.stack(pooled).astype(np.float32) if pooled else read)
 
-    def pool(
-        self, texts: Sequence[str], *, size: int = _TEXTS_AT_ONCE, low: bool = False
-    ) -> NDArray[np.float32]:
-        """(B, H) the mean over the tokens of each text.
+    def pool(self, texts: Sequence[str], *, low: bool = False) -> NDArray[np.float32]:
+        """(B, H) the mean over the tokens of each text, without what is due to their number.
+
+        Args:
+            low: in bf16 where the processor has it: faster, but processors without it give other numbers.
+        """
+        means, tokens = self._means(texts, self.config.length, low=low)
+        offsets = self.projection.get_buffer("offsets").cpu().numpy()
+        without: NDArray[np.float32] = means - offsets[tokens - 1]
+        return without
+
+    def measure_lengths(self, texts: Sequence[str]) -> None:
+        """Learn the `offsets` of the projection from texts that are cut at several lengths.
+
+        Args:
+            texts: of many languages; shorter ones than L tokens say nothing of longer ones.
+        """
+        length = self.config.length
+        cuts = np.unique(np.geomspace(min(_LEAST_CUT, length), length, _CUTS).round().astype(int))
+        means = np.stack([self._means(texts, int(cut))[0].mean(axis=0) for cut in cuts])
+        every = np.arange(1, length + 1)
+        offsets = [np.interp(every, cuts, column) for column in (means - means[-1]).T]
+        self.projection.get_buffer("offsets").copy_(torch.from_numpy(np.stack(offsets, axis=1)))
+
+    def _means(
+        self, texts: Sequence[str], length: int, *, size: int = _TEXTS_AT_ONCE, low: bool = False
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """(B, H) the mean over at most `length` tokens of each text, and (B,) their number.
 
         Args:
             size: texts read at once.
-            low: in bf16 where the processor has it: faster, but processors without it give other numbers.
+            low: as of `pool`.
         """
         parts = [np.zeros((0, self.projection.linear.in_features), dtype=np.float32)]
+        counts: list[int] = []
         low = low and self.device.type == "cpu" and has_bf16()
         with torch.inference_mode(), torch.autocast(self.device.type, torch.bfloat16, enabled=low):
             for first in range(0, len(texts), _TOKENISED_AT_ONCE):
-                with truncating(self.tokenizer, self.config.length):
+                with truncating(self.tokenizer, length):
                     read = self.tokenizer.encode_batch(list(texts[first : first + _TOKENISED_AT_ONCE]))
                 rows = [encoding.ids for encoding in read]
                 vectors = encode_rows(self._mean, rows, padding=self.padding, device=self.device, size=size)
                 parts.append(vectors.numpy())
-        return np.concatenate(parts)
+                counts += map(len, rows)
+        return np.concatenate(parts), np.array(counts, dtype=np.int64)
 
     def project(self, pooled: NDArray[np.float32]) -> NDArray[np.float32]:
         """(B, D) of what `pool` gave."""
@@ -167,7 +210,7 @@ def new_reader(
     Raises:
         ConfigError: the encoder has fewer layers.
     """
-    projection = Projection(encoder.config.hidden_size, config.width)
+    projection = Projection(encoder.config.hidden_size, config.width, config.length)
     lower = encoder.lower(config.layers).requires_grad_(False)
     return PassageReader(config, lower, projection, tokenizer, padding)
 
@@ -214,7 +257,7 @@ def with_projection(
     reader: PassageReader, weights: Mapping[str, Tensor], device: torch.device
 ) -> PassageReader:
     """The reader with a stored projection, on a device."""
-    projection = Projection(reader.projection.linear.in_features, reader.width)
+    projection = Projection(reader.projection.linear.in_features, reader.width, reader.config.length)
     projection.load_state_dict(part_of(weights, "projection."))
     reader.lower.to(device)
     return replace(reader, projection=projection.to(device).eval().requires_grad_(False))

@@ -312,7 +312,7 @@ def rank_input(
     """
     terms = knowledge.lexicon.terms.get(document.language, LanguageTerms())
     translated = _translate(help, knowledge.lexicon.translations.get(document.language, {}))
-    [place] = knowledge.reader.documents([document])
+    [place] = knowledge.reader.beside_phrases([document])
     phrases = (*present, *_absent(document, place, terms, translated, knowledge))
     vectors = knowledge.reader.phrases([phrase.text for phrase in phrases])
     own = _own_features(document, phrases, terms)

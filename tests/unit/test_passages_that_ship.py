@@ -6,11 +6,14 @@ import json
 from collections import Counter
 from itertools import combinations
 
+import numpy as np
 import pytest
+import torch
 
 from kpdemo.io.documents import read_documents
 from kpdemo.languages import identify
-from kpdemo.predictors import PASSAGES_INDEX, load_predictor
+from kpdemo.predictors import MULTILINGUAL_FOLDER, PASSAGES_INDEX, load_predictor
+from kpdemo.ramkg.ranker import load_ranker
 from kpdemo.routing import MULTILINGUAL_MODEL, model_for
 from kpdemo.text import StemmedText, phrase_key, words
 from kpdemo.types import Document
@@ -54,19 +57,38 @@ def test_no_two_passages_share_their_wording(passages):
     assert max(len(one & other) for one, other in combinations(runs, 2)) <= 2
 
 
+@pytest.mark.parametrize("words_of_query", [25, 50])
+def test_a_short_text_finds_the_long_passage_that_begins_with_it_among_short_ones(passages, words_of_query):
+    """Whatever the length: else all texts of about fifty words were nearest to a text of fifty words."""
+    reader = load_ranker(MULTILINGUAL_FOLDER, device=torch.device("cpu")).knowledge.reader
+    bodies = [passage.body for passage in passages]
+    long = [" ".join(bodies[first : first + 3]) for first in range(0, 120, 3)]
+    queries = [" ".join(text.split()[:words_of_query]) for text in long]
+    short = [" ".join(body.split()[:words_of_query]) for body in bodies[120:]]
+    vectors = [reader.documents([Document(text) for text in texts]) for texts in (queries, [*long, *short])]
+    best = (vectors[0] @ vectors[1].T).argmax(axis=1)
+    assert np.mean(best == np.arange(len(queries))) >= 0.8
+
+
 def test_they_are_spread_over_the_sciences(passages):
     fields = Counter(passage.id.split("-")[0] for passage in passages)
     assert len(fields) >= 15
     assert fields["cs"] + fields["nlp"] < 0.3 * len(passages)
 
 
-def test_only_what_translates_an_example_of_the_page_is_related_to_it():
+def test_the_translation_of_an_example_is_nearest_and_all_that_is_related_is_on_its_subject():
     examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
     documents = [identify(Document(one["text"], title=one["title"])) for one in examples]
     foreign = [one for one in documents if model_for(one.language) == MULTILINGUAL_MODEL]
     answers = load_predictor(MULTILINGUAL_MODEL, device="cpu").predict_with_passages(foreign)
-    related = {one.prediction.language: sum(map(one.related, one.passages)) for one in answers}
-    assert related == {"fr": 1, "zh": 0}
+    related = {
+        one.prediction.language: [passage.id for passage in one.passages if one.related(passage)]
+        for one in answers
+    }
+    assert related["zh"] == []
+    [first, *others] = related["fr"]
+    assert first.startswith("example")
+    assert {id.split("-")[0] for id in others} <= {"earth"}
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:

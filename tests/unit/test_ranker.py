@@ -310,8 +310,22 @@ def test_exactly_as_many_as_asked_for_and_none_below_the_threshold(stored):
     assert all(one.score >= 0.5 for one in (*answer.present, *answer.absent))
 
 
+def test_of_the_mean_over_tokens_what_is_due_to_their_number_is_taken_away(reader):
+    texts = [" ".join([FILLER.format(word)] * 8) for word in FRENCH]
+    measured = replace(reader, projection=Projection(reader.lower.config.hidden_size, 64, 100))
+
+    def off_the_longest(tokens: int) -> float:
+        cut = replace(measured, config=replace(reader.config, length=tokens))
+        return float(np.abs(cut.pool(texts).mean(axis=0) - measured.pool(texts).mean(axis=0)).max())
+
+    before = {tokens: off_the_longest(tokens) for tokens in (8, 32, 63)}
+    measured.measure_lengths(texts)
+    assert min(before.values()) > 0.02
+    assert all(off_the_longest(tokens) == pytest.approx(0, abs=1e-5) for tokens in before)
+
+
 def test_an_index_of_another_encoder_is_refused(stored, index, reader, tmp_path):
-    other = replace(reader, projection=Projection(64, 64))
+    other = replace(reader, projection=Projection(64, 64, 100))
     save_reader(tmp_path / "other", other, AutoTokenizer.from_pretrained(stored), card="")
     folder = tmp_path / "index"
     encoder = load_encoder(EncoderConfig(str(tmp_path / "other")), device="cpu")

@@ -185,6 +185,8 @@ def check_trainable(encoder: EncoderConfig, *, projection: bool = False) -> None
 
 _WHITENED = 2_000
 """Pairs whose texts a projection begins with."""
+_CHARACTERS = 5
+"""Of a token, at most, in most languages."""
 
 
 class Tower(Protocol):
@@ -535,9 +537,22 @@ def new_tower(config: RetrieverTraining, pairs: Sequence[Translation]) -> Tower:
     fast, padding = tokenizer.backend_tokenizer, tokenizer.pad_token_id
     reader = new_reader(BertEncoder.from_transformers(encoder), fast, padding, config.projection)
     step = -(-len(pairs) // _WHITENED)
-    texts = [encoder_text(side) for pair in pairs[::step] for side in (pair.document, pair.passage)]
+    drawn = pairs[::step]
+    sides = [pair.document for pair in drawn] + [pair.passage for pair in drawn]
+    texts = list(map(encoder_text, sides))
+    reader.measure_lengths(joined_texts(texts, config.projection.length))
     reader.projection.whiten(torch.from_numpy(reader.pool(texts)))
     return ProjectionTower.of(reader, tokenizer)
+
+
+def joined_texts(texts: Iterable[str], length: int) -> list[str]:
+    """Texts one after the other, joined to ones of about `length` tokens or more."""
+    joined: list[list[str]] = [[]]
+    for text in texts:
+        if sum(map(len, joined[-1])) >= _CHARACTERS * length:
+            joined.append([])
+        joined[-1].append(text)
+    return list(map(" ".join, joined))
 
 
 def open_tower(config: RetrieverTraining, folder: Path) -> Tower:
