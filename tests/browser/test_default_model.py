@@ -56,4 +56,3 @@ def test_an_example_in_another_language_is_read_with_passages(page, address):
         assert page.locator("#predict-text mark").count() >= 3
     expect(passages.first).to_contain_text("Coral bleaching")
     assert passages.first.locator(".used").count() >= 1  # what a near passage does
-    assert page.locator("#predict-absent > li").count() >= 1
