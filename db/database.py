@@ -283,16 +283,16 @@ def _use_wal(connection: Any) -> None:
 
 def _begin_sqlite(connection: Connection) -> None:
     options = connection.get_execution_options()
-    if options.get("single", False):
-        return
-    _set(connection, "query_only", int(options.get("reads", False)))
-    until = options.get("until")
+    single, until = options.get("single", False), options.get("until")
+    if not single:
+        _set(connection, "query_only", int(options.get("reads", False)))
     if until is not None:
         # In whole seconds, so that it need not be set for each transaction.
         _set(connection, "busy_timeout", math.ceil(_left(until)) * 1000)
     elif connection.info.get("busy_timeout", _PATIENCE) < _PATIENCE:  # of who did not wait
         _set(connection, "busy_timeout", _PATIENCE)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN")
+    if not single:
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN")
 
 
 def _set(connection: Connection, pragma: str, value: int) -> None:

@@ -171,6 +171,12 @@ def test_who_does_not_wait_for_a_writer_is_told_at_once(sqlite_database, monkeyp
         assert session.scalar(text("PRAGMA busy_timeout")) == 3_600_000
 
 
+def test_who_reads_after_somebody_who_did_not_wait_is_patient(sqlite_database):
+    write(sqlite_database, wait=0)
+    with sqlite_database.single_read() as connection:
+        assert connection.scalar(text("PRAGMA busy_timeout")) == 10_000
+
+
 def rename(database: Database, **options: bool) -> None:
     with database.session(**options) as session:
         session.execute(update(User).values(name="Eve"))
