@@ -19,6 +19,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
+from sqlalchemy.pool import QueuePool
 
 from db.errors import (
     DamagedError,
@@ -180,6 +181,12 @@ class Database:
         )
         with self._view(options) as session:
             yield session
+
+    @property
+    def reads_at_once(self) -> bool:
+        """Whether a `single_read` waits for nobody: SQLite's readers do not, if a connection is free."""
+        pool = self.engine.pool
+        return self.is_sqlite and isinstance(pool, QueuePool) and pool.checkedout() < POOL_SIZE
 
     @contextmanager
     def single_read(self) -> Iterator[Connection]:

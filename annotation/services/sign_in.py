@@ -217,6 +217,19 @@ WRONG = mark("The name and the password do not fit: check both, or ask your admi
 
 
 @dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A session that runs.
+
+    Attributes:
+        runs_until: when it ends now that its browser was heard of; None where the table need not know.
+    """
+
+    user: User
+    session_id: int
+    runs_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class _Admitted:
     """A user who gave the right password."""
 
@@ -268,17 +281,30 @@ class SignInService:
 
     def user_of(self, token: str) -> User | None:
         """Who is signed in with that token; a session in use runs on."""
-        now = self._clock()
-        with self._database.single_read() as connection:
-            found = find_session(connection, token, now)
+        found = self.find(token)
         if found is None:
             return None
-        until = renewed_until(found, now)
-        if until is not None:
+        self.renew(found)
+        return found.user
+
+    @property
+    def finds_at_once(self) -> bool:
+        """Whether `find` waits for nobody, so that it may be called from the event loop."""
+        return self._database.reads_at_once
+
+    def find(self, token: str) -> SignedIn | None:
+        """The session of that token, which is not renewed."""
+        now = self._clock()
+        with self._database.single_read() as connection:
+            row = find_session(connection, token, now)
+        return None if row is None else SignedIn(as_user(row), row.session_id, renewed_until(row, now))
+
+    def renew(self, found: SignedIn) -> None:
+        """Let a session that is in use run on, if that is due."""
+        if found.runs_until is not None:
             # A long import may hold the only writer; then the next request tries again.
             with suppress(UnreachableError), self._database.session(wait=0) as session:
-                renew_session(session, found.session_id, until)
-        return as_user(found)
+                renew_session(session, found.session_id, found.runs_until)
 
     def only_rated_project(self, user_id: int) -> int | None:
         """The project of a user who rates there and has no other role anywhere; None of all others."""

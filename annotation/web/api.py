@@ -6,12 +6,14 @@ A route raises errors of ours; `add_refusals` has the server answer them with a 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from decimal import Decimal
+from functools import wraps
 from typing import Annotated, Any, NoReturn, TypeVar
 
-from anyio import CapacityLimiter
+from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, FastAPI, Request
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, Response
@@ -121,22 +123,25 @@ async def read_content(request: Request) -> bytes:
 
 
 Account = Annotated[User, Depends(_account)]
-Content = Annotated[bytes, Depends(read_content)]
 
 
-class Turn:
-    """A dependency of routes: of their requests so many are worked on, and the others wait without a thread.
+def json_route(at_once: int) -> type[APIRoute]:
+    """A class of routes: of their requests so many are worked on, each in a thread, and the others wait.
 
-    Whoever sends slowly does not hold a turn meanwhile, nor who reads slowly: depend on it with the scope
-    "function".
+    They wait without a thread, and are read whole before and answered after: whoever sends or reads slowly
+    keeps nobody waiting. What an endpoint returns is sent as JSON as it is.
     """
+    limiter = CapacityLimiter(at_once)
 
-    def __init__(self, at_once: int) -> None:
-        self._limiter = CapacityLimiter(at_once)
+    class JsonRoute(APIRoute):
+        def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+            @wraps(endpoint)
+            async def answer(**given: Any) -> Response:
+                return await to_thread.run_sync(lambda: JSONResponse(endpoint(**given)), limiter=limiter)
 
-    async def __call__(self, content: Content) -> AsyncIterator[None]:
-        async with self._limiter:
-            yield
+            super().__init__(path, answer, **options | {"response_model": None})
+
+    return JsonRoute
 
 
 def path_id(name: str) -> Callable[[Request], Any]:
@@ -184,7 +189,8 @@ _Model = TypeVar("_Model", bound=Body)
 def json_body(model: type[_Model]) -> Callable[..., Any]:
     """A dependency: the body of the request as a `model`."""
 
-    async def read(content: Content) -> _Model:
+    async def read(request: Request) -> _Model:
+        content = await read_content(request)
         try:
             fields = json.loads(content, parse_float=Decimal, parse_constant=_refuse)
         except (ValueError, ArithmeticError, RecursionError):

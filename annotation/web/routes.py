@@ -36,10 +36,10 @@ from annotation.web.api import (
     BodyError,
     Number,
     ProjectId,
-    Turn,
     answers,
     describe_body,
     json_body,
+    json_route,
     path_id,
 )
 from annotation.wording import can_be_stored, quote_value
@@ -114,8 +114,7 @@ WritingId = Annotated[int, Depends(path_id("writing"))]
 
 def new_router(at_once: int = AT_ONCE, prefix: str = API) -> APIRouter:
     """A router of addresses under `prefix`, `at_once` of whose requests are worked on at once."""
-    turn = Depends(Turn(at_once), scope="function")
-    return APIRouter(prefix=prefix, include_in_schema=prefix != API, dependencies=[turn])
+    return APIRouter(prefix=prefix, include_in_schema=prefix != API, route_class=json_route(at_once))
 
 
 def in_place_of_work(consents: ConsentService, project_id: int, user: User) -> Result | None:
@@ -201,13 +200,11 @@ def build_rating_routes(services: Services, names: PairNames, prefix: str = API)
     consents, crowds = services.consents, services.crowds
     router = new_router(AT_ONCE_ON_SQLITE if services.database.is_sqlite else AT_ONCE, prefix)
 
-    async def pair_id(pair: str) -> tuple[int, bool]:
+    def find(pair: str) -> tuple[int, bool]:
         found = names.find(pair)
         if found is None:
             raise NotFoundError(_("There is no such pair: open your queue again."))
         return found
-
-    asked_pair = Depends(pair_id)
 
     def shown(pair: PairForRater) -> Result:
         return {"id": names.name_of(pair.id, is_repeat=pair.is_repeat), **_content(pair)}
@@ -230,6 +227,15 @@ def build_rating_routes(services: Services, names: PairNames, prefix: str = API)
             ended = crowds.screen_out(queue.project.id, user.id)
         return {**_training(queue), **_completion(ended)}
 
+    @router.put("/pairs/{pair}/rating", responses=answers(SavedAnswer), openapi_extra=describe_body(Grade))
+    def rate(user: Account, body: GradeBody, pair: str) -> Result:
+        id, is_repeat = find(pair)
+        keep = ratings.rate_again if is_repeat else ratings.rate
+        saved = keep(id, user.id, body.grade, float(body.seconds))
+        if saved.is_blocked:  # the page asks again, and is told why there is nothing more
+            return {"saved_at": saved.at.isoformat(), "ended": True}
+        return {"saved_at": saved.at.isoformat(), **queued(saved.queue, user)}
+
     @router.get("/projects/{project}/queue", responses=answers(QueueAnswer))
     def show_queue(user: Account, project: ProjectId) -> Result:
         while True:
@@ -248,30 +254,21 @@ def build_rating_routes(services: Services, names: PairNames, prefix: str = API)
         return {"pairs": [shown(pair) for pair in ratings.recent(project, user.id)]}
 
     @router.get("/pairs/{pair}", responses=answers(RaterPair))
-    def show_pair(user: Account, pair: tuple[int, bool] = asked_pair) -> Result:
-        id, is_repeat = pair
-        find = ratings.pair_again if is_repeat else ratings.pair
-        return shown(find(id, user.id))
-
-    @router.put("/pairs/{pair}/rating", responses=answers(SavedAnswer), openapi_extra=describe_body(Grade))
-    def rate(user: Account, body: GradeBody, pair: tuple[int, bool] = asked_pair) -> Result:
-        id, is_repeat = pair
-        keep = ratings.rate_again if is_repeat else ratings.rate
-        saved = keep(id, user.id, body.grade, float(body.seconds))
-        if saved.is_blocked:  # the page asks again, and is told why there is nothing more
-            return {"saved_at": saved.at.isoformat(), "ended": True}
-        return {"saved_at": saved.at.isoformat(), **queued(saved.queue, user)}
+    def show_pair(user: Account, pair: str) -> Result:
+        id, is_repeat = find(pair)
+        show = ratings.pair_again if is_repeat else ratings.pair
+        return shown(show(id, user.id))
 
     @router.post("/pairs/{pair}/skip", responses=answers(SavedAnswer), openapi_extra=describe_body(Skip))
-    def skip(user: Account, body: SkipBody, pair: tuple[int, bool] = asked_pair) -> Result:
-        id, is_repeat = pair
+    def skip(user: Account, body: SkipBody, pair: str) -> Result:
+        id, is_repeat = find(pair)
         pass_over = ratings.skip_again if is_repeat else assignments.skip
         saved = pass_over(id, user.id, SkipReason(body.reason), body.note)
         return {"saved_at": saved.at.isoformat(), **queued(saved.queue, user)}
 
     @router.put("/pairs/{pair}/comment", responses=answers(SavedMoment), openapi_extra=describe_body(Comment))
-    def comment(user: Account, body: CommentBody, pair: tuple[int, bool] = asked_pair) -> Result:
-        id, is_repeat = pair
+    def comment(user: Account, body: CommentBody, pair: str) -> Result:
+        id, is_repeat = find(pair)
         keep = ratings.comment_again if is_repeat else ratings.comment
         return {"saved_at": keep(id, user.id, body.text, body.flagged).isoformat()}
 

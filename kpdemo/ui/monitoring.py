@@ -313,7 +313,6 @@ class RouteMiddleware:
             return
         request_id = _request_id.get()
         before = scope.get("root_path", "")
-        sorry = _sorry(scope, request_id)
         has_begun = is_replaced = False
 
         async def send_or_replace(message: Message) -> None:
@@ -324,7 +323,7 @@ class RouteMiddleware:
                 kind = Headers(raw=message["headers"]).get("content-type", "")
                 is_replaced = message["status"] == 500 and kind.startswith("text/plain")
                 if is_replaced:
-                    await sorry(scope, receive, send)
+                    await _sorry(scope, request_id)(scope, receive, send)
             if not is_replaced:
                 await send(message)
 
@@ -336,7 +335,7 @@ class RouteMiddleware:
             note_route(record, scope, before)
             requests_log.error("%s %s failed", scope["method"], record.route, exc_info=True)
             if not has_begun:
-                await sorry(scope, receive, send)
+                await _sorry(scope, request_id)(scope, receive, send)
         finally:
             note_route(record, scope, before)
 

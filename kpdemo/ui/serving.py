@@ -139,7 +139,7 @@ class SecurityMiddleware:
 
 def is_secure(connection: HTTPConnection) -> bool:
     """Whether the browser speaks HTTPS; behind a proxy the server is told by X-Forwarded-Proto."""
-    return connection.url.scheme in ("https", "wss")
+    return connection.scope.get("scheme") in ("https", "wss")
 
 
 def cookie_name(connection: HTTPConnection, name: str) -> str:

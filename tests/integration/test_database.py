@@ -22,7 +22,7 @@ from sqlalchemy.exc import IntegrityError, InternalError, OperationalError, Stat
 
 from annotation.services.transactions import insert_rows
 from db import Database, DatabaseError
-from db.database import POOL_SECONDS, WAIT_SECONDS
+from db.database import POOL_SECONDS, POOL_SIZE, WAIT_SECONDS
 from db.errors import UnreachableError
 from db.migrations import schema_transaction
 from db.models import AuditEvent, Pair, Project, User
@@ -473,6 +473,15 @@ def test_a_browser_that_sends_a_grade_is_still_there_when_the_database_gives_up(
     script = (ROOT / "annotation" / "assets" / "scripts" / "parts.js").read_text()
     patience = int(re.findall(r"PATIENCE = ([\d_]+)", script)[0]) / 1000
     assert patience > WAIT_SECONDS + POOL_SECONDS
+
+
+def test_a_single_read_waits_for_nobody_on_sqlite_while_a_connection_is_free(database):
+    assert database.reads_at_once == database.is_sqlite
+    with ExitStack() as held:
+        for _ in range(POOL_SIZE):
+            held.enter_context(database.single_read())
+        assert not database.reads_at_once
+    assert database.reads_at_once == database.is_sqlite
 
 
 def test_a_single_read_sees_what_is_committed_and_leaves_its_connection_as_it_was(database):

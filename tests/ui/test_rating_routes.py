@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import sqlite3
+import threading
+import time
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 
+import httpx
 import pytest
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import delete, event, select
 
@@ -21,10 +25,10 @@ from annotation.services.imports import ImportService
 from annotation.services.sign_in import SignInService, start_session
 from annotation.services.tokens import TokenService
 from annotation.types import NewPair
-from annotation.web.api import LARGEST_BODY
+from annotation.web.api import LARGEST_BODY, json_route
 from annotation.web.mount import add_annotation_routes
 from annotation.web.responder import COOKIE
-from annotation.web.routes import PairNames, build_consent_routes, build_rating_routes
+from annotation.web.routes import GradeBody, PairNames, build_consent_routes, build_rating_routes
 from annotation.web.sign_in import add_account_pages
 from annotation.wording import whole_in
 from db.errors import DamagedError, UnreachableError, UnwritableError
@@ -459,3 +463,42 @@ def test_a_damaged_database_is_told_as_such_and_not_to_be_asked_again(world):
     for answer in (behind, before):
         assert (answer.status_code, answer.json()) == (503, {"error": DamagedError.for_users})
         assert "retry-after" not in answer.headers
+
+
+def test_who_sends_slowly_keeps_nobody_waiting_and_only_so_many_are_worked_on():
+    at_work, most = 0, 0
+    busy = threading.Lock()
+    router = APIRouter(route_class=json_route(2))
+
+    @router.put("/grade")
+    def grade(body: GradeBody) -> dict[str, int]:
+        nonlocal at_work, most
+        with busy:
+            at_work += 1
+            most = max(most, at_work)
+        time.sleep(0.05)
+        with busy:
+            at_work -= 1
+        return {"grade": int(body.grade)}
+
+    server = FastAPI()
+    server.include_router(router)
+
+    async def ask() -> list[int]:
+        others_are_served = asyncio.Event()
+
+        async def slowly():
+            yield b'{"grade": 1, '
+            await others_are_served.wait()
+            yield b'"seconds": 1}'
+
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(server), base_url="http://x") as client:
+            slow = [asyncio.create_task(client.put("/grade", content=slowly())) for _ in range(2)]
+            await asyncio.sleep(0)
+            quick = [client.put("/grade", json={"grade": 2, "seconds": 1}) for _ in range(6)]
+            answers = await asyncio.wait_for(asyncio.gather(*quick), 30)
+            others_are_served.set()
+            return [answer.json()["grade"] for answer in (*answers, *await asyncio.gather(*slow))]
+
+    assert asyncio.run(ask()) == [2] * 6 + [1] * 2
+    assert most == 2
