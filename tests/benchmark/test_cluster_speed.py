@@ -22,7 +22,7 @@ from tests.measuring import report_speeds
 pytestmark = pytest.mark.benchmark
 
 ROOT = Path(__file__).parents[2]
-FEW, MANY = 64, 512
+FEW, MANY = 32, 256
 ROUNDS = 2
 ENGINES = {
     "process": (),
