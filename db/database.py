@@ -184,9 +184,10 @@ class Database:
 
     @property
     def reads_at_once(self) -> bool:
-        """Whether a `single_read` waits for nobody: SQLite's readers do not, if a connection is free."""
+        """Whether a `single_read` waits for nobody: on SQLite, with a connection at hand."""
         pool = self.engine.pool
-        return self.is_sqlite and isinstance(pool, QueuePool) and pool.checkedout() < POOL_SIZE
+        is_free = isinstance(pool, QueuePool) and pool.checkedin() > 0 and pool.checkedout() < POOL_SIZE // 2
+        return self.is_sqlite and is_free
 
     @contextmanager
     def single_read(self) -> Iterator[Connection]:

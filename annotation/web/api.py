@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable
 from decimal import Decimal
 from functools import wraps
+from inspect import iscoroutinefunction
 from typing import Annotated, Any, NoReturn, TypeVar
 
 from anyio import CapacityLimiter, to_thread
@@ -128,8 +129,8 @@ Account = Annotated[User, Depends(_account)]
 def json_route(at_once: int) -> type[APIRoute]:
     """A class of routes: of their requests so many are worked on, each in a thread, and the others wait.
 
-    They wait without a thread, and are read whole before and answered after: whoever sends or reads slowly
-    keeps nobody waiting. What an endpoint returns is sent as JSON as it is.
+    They wait without a thread. Their body is read before and their answer sent after: whoever sends or reads
+    slowly keeps nobody waiting. What an endpoint returns is sent as JSON as it is.
     """
     limiter = CapacityLimiter(at_once)
 
@@ -139,7 +140,9 @@ def json_route(at_once: int) -> type[APIRoute]:
             async def answer(**given: Any) -> Response:
                 return await to_thread.run_sync(lambda: JSONResponse(endpoint(**given)), limiter=limiter)
 
-            super().__init__(path, answer, **options | {"response_model": None})
+            # FastAPI before 0.137 makes the routes of a router anew where it is included.
+            made = endpoint if iscoroutinefunction(endpoint) else answer
+            super().__init__(path, made, **options | {"response_model": None})
 
     return JsonRoute
 

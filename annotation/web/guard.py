@@ -79,7 +79,7 @@ class Guard:
         return self._sign_ins.language_of(user.id, project_id)
 
     async def recognise(self, connection: HTTPConnection) -> User | None:
-        """What `look_up` gives; in a thread where it may wait, for handing it over takes as long itself."""
+        """What `look_up` gives; by a thread only where it may wait, for handing it over takes as long."""
         if connection.scope["path"].startswith(PROGRAMS) or not self._sign_ins.finds_at_once:
             return await to_thread.run_sync(self.look_up, connection)
         token = read_cookie(connection, COOKIE)
@@ -91,7 +91,7 @@ class Guard:
         return found.user
 
     def look_up(self, connection: HTTPConnection) -> User | None:
-        """The same from the database; a program by its token alone, a browser by its cookie alone."""
+        """Who sends it, from the database; a program by its token alone, a browser by its cookie alone."""
         if connection.scope["path"].startswith(PROGRAMS):
             kind, _space, bearer = connection.headers.get("authorization", "").partition(" ")
             return self._tokens.user_of(bearer.strip()) if kind.lower() == "bearer" else None

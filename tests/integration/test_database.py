@@ -475,10 +475,13 @@ def test_a_browser_that_sends_a_grade_is_still_there_when_the_database_gives_up(
     assert patience > WAIT_SECONDS + POOL_SECONDS
 
 
-def test_a_single_read_waits_for_nobody_on_sqlite_while_a_connection_is_free(database):
+def test_a_single_read_waits_for_nobody_on_sqlite_while_connections_are_at_hand(database):
+    assert not database.reads_at_once  # the first is yet to be opened
+    with database.single_read(), database.single_read():
+        assert not database.reads_at_once
     assert database.reads_at_once == database.is_sqlite
     with ExitStack() as held:
-        for _ in range(POOL_SIZE):
+        for _ in range(POOL_SIZE // 2):
             held.enter_context(database.single_read())
         assert not database.reads_at_once
     assert database.reads_at_once == database.is_sqlite
