@@ -10,13 +10,14 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
+from selectors import EVENT_READ, DefaultSelector
 from typing import Any, TypeVar
 
 from sqlalchemy import JSON, Connection, Table, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import QueuePool
@@ -36,11 +37,14 @@ from db.errors import (
 from db.sqlite_files import BUSY_SECONDS, make_private_file
 
 Result = TypeVar("Result")
+Opened = TypeVar("Opened")
 
 DEFAULT_URL = "sqlite:///data/kpdemo.db"
 WAIT_SECONDS = 15
 """How long a write waits for others, on PostgreSQL for each lock; a browser gives up after 20 seconds."""
 RETRY_SECONDS = 0.02
+KEPT_ALIVE_SECONDS = 30
+"""After so long a rest the system asks whether the server is still there, and routers do not forget."""
 POOL_SIZE = 40
 POOL_SECONDS = 4
 """How long to wait for a free connection; together with `WAIT_SECONDS` it stays below the 20."""
@@ -82,10 +86,10 @@ class Database:
             event.listen(self.engine, "connect", _prepare_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
         else:
-            connect_args = {"connect_timeout": BUSY_SECONDS}
-            options["pool_pre_ping"] = True  # replaces a connection that a restarted server closed
+            connect_args = {"connect_timeout": BUSY_SECONDS, "keepalives_idle": KEPT_ALIVE_SECONDS}
             self.engine = create_engine(self.url, connect_args=connect_args, **options)
             event.listen(self.engine, "connect", _prepare_postgresql)
+            event.listen(self.engine, "checkout", _replace_closed)
             event.listen(self.engine, "begin", _begin_postgresql)
         # Waiting in SQLite itself is unfair: with 50 raters some wait for seconds. A lock serves in turn.
         self._writing = threading.Lock() if self.is_sqlite else None
@@ -101,7 +105,7 @@ class Database:
         return str(self.path) if self.is_sqlite else public_url(self.url)
 
     @contextmanager
-    def session(self, *, wait: float | None = None) -> Iterator[Session]:
+    def writing(self, *, wait: float | None = None) -> Iterator[Connection]:
         """One transaction that may write: committed at the end, undone by an exception.
 
         What is read in it stays true until it is written: SQLite takes its write lock at the beginning;
@@ -113,37 +117,54 @@ class Database:
         Raises:
             UnreachableError: there is no connection, or somebody else has locked something for too long, or
                 the connection is lost: when that is during the commit, it may have been committed.
-            RuntimeError: the thread is in a session already, and would wait for itself.
+            RuntimeError: the thread is in such a transaction already, and would wait for itself.
         """
         if getattr(self._thread, "writes", False):
-            raise RuntimeError("session() inside session(): hand the first one on")
+            raise RuntimeError("a transaction that writes inside another: hand the first one on")
         until = time.monotonic() + (WAIT_SECONDS if wait is None else wait)
-        with (
-            self._explain_interruptions(),
-            self._turn(until),
-            Session(self.engine, expire_on_commit=False, execution_options=_AS_READ) as session,
-            session.begin(),
-        ):
+        options: dict[str, Any] = {"writes": True, "until": until}
+        with self._explain_interruptions(), self._turn(until), ExitStack() as opened:
             with self.explain_errors():
-                session.connection(execution_options={"writes": True, "until": until})
+                connection = opened.enter_context(self.engine.connect()).execution_options(**options)
+                opened.enter_context(connection.begin())
             self._thread.writes = True
             try:
-                yield session
+                yield connection
             finally:
                 self._thread.writes = False
 
-    def transact(
-        self, work: Callable[[Session], Result], on_failure: Callable[[], None] = lambda: None
-    ) -> Result:
-        """What `work` returns in a `session`; it begins again when the server undid it for another's sake.
+    @contextmanager
+    def session(self, *, wait: float | None = None) -> Iterator[Session]:
+        """`writing`, for objects as well as for rows."""
+        with (
+            self.writing(wait=wait) as connection,
+            Session(connection, expire_on_commit=False, execution_options=_AS_READ) as session,
+            session.begin(),
+        ):
+            yield session
+
+    def transact(self, work: Callable[[Session], Result]) -> Result:
+        """What `work` returns in a `session`; it begins again when the server undid it for another's sake."""
+        return self._attempt(self.session, work, lambda: None)
+
+    def write(self, work: Callable[[Connection], Result], on_failure: Callable[[], None]) -> Result:
+        """The same in `writing`.
 
         Args:
             on_failure: called after each attempt that failed, whatever the reason.
         """
+        return self._attempt(self.writing, work, on_failure)
+
+    @staticmethod
+    def _attempt(
+        begin: Callable[[], AbstractContextManager[Opened]],
+        work: Callable[[Opened], Result],
+        on_failure: Callable[[], None],
+    ) -> Result:
         for attempt in range(_ATTEMPTS):
             try:
-                with self.session() as session:
-                    return work(session)
+                with begin() as opened:
+                    return work(opened)
             except Exception as error:
                 on_failure()
                 was_undone = getattr(getattr(error, "orig", None), "sqlstate", None) in _UNDONE
@@ -314,12 +335,28 @@ def _set(connection: Connection, pragma: str, value: int) -> None:
 def _prepare_postgresql(connection: Any, record: object) -> None:
     # Compiling our statements takes longer than running them; servers before 11 never do it.
     connection.execute("SELECT set_config('jit', 'off', false) FROM pg_settings WHERE name = 'jit'")
+    # For each lock; what is locked may be held for longer, as by an import.
+    connection.execute(f"SET lock_timeout = '{WAIT_SECONDS}s'")
     connection.commit()
+
+
+def _replace_closed(connection: Any, record: object, checked_out: object) -> None:
+    """Have the pool replace a connection that a restarted server closed: the end of one can be read.
+
+    To ask the server, as `pool_pre_ping` does, would be a round trip for each transaction.
+
+    Raises:
+        DisconnectionError: for the pool.
+    """
+    with DefaultSelector() as selector:
+        selector.register(connection, EVENT_READ)
+        if selector.select(timeout=0):
+            raise DisconnectionError("the server closed a connection that was resting")
 
 
 def _begin_postgresql(connection: Connection) -> None:
     until = connection.get_execution_options().get("until")
-    if until is not None:  # for each lock; what is locked may be held for longer, as by an import
+    if until is not None and _left(until) < WAIT_SECONDS - 1:
         milliseconds = max(1, int(_left(until) * 1000))  # 0 would mean for ever
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = {milliseconds}")
 

@@ -782,8 +782,7 @@ class AssignmentService:
             TrainingPairsError: they have to grade the training pairs first.
         """
 
-        def claim(session: Session) -> Queue:
-            connection = session.connection()
+        def claim(connection: Connection) -> Queue:
             now = self._clock()
             context = open_context(connection, project_id, rater_id, now)
             context.check_may_work()
@@ -803,8 +802,7 @@ class AssignmentService:
         """
         said = normalise_note(note, "note", LONGEST_NOTE)
 
-        def skip(session: Session) -> Saved:
-            connection = session.connection()
+        def skip(connection: Connection) -> Saved:
             now = self._clock()
             row, context = lock_own_pair(connection, pair_id, rater_id, now)
             context.check_may_work()
@@ -909,17 +907,16 @@ class AssignmentService:
             progress = repeats.add_to(progress, plain, is_at_end=is_at_end)
         return Queue(context.project, pairs, is_waiting, progress, is_graded)
 
-    def transact(self, work: Callable[[Session], Result], rater_id: int) -> Result:
+    def transact(self, work: Callable[[Connection], Result], rater_id: int) -> Result:
         """What `work`, a transaction with `fill`, returns; where it failed, what it counted is forgotten."""
-        return self._database.transact(work, lambda: self._progress.forget(rater_id))
+        return self._database.write(work, lambda: self._progress.forget(rater_id))
 
     def look_again(self, queue: Queue, rater_id: int) -> Queue:
         """The queue or, where it is empty, another one after waiting for pairs that others had locked."""
         if queue.pairs or not queue.is_waiting or self._database.is_sqlite:
             return queue
 
-        def wait(session: Session) -> Queue:
-            connection = session.connection()
+        def wait(connection: Connection) -> Queue:
             now = self._clock()
             context = open_context(connection, queue.project.id, rater_id, now)
             wait_for_pair(connection, context, now)
@@ -927,4 +924,4 @@ class AssignmentService:
             context = open_context(connection, queue.project.id, rater_id, now)
             return queue if context.must_consent else self.fill(connection, context, now)
 
-        return self._database.transact(wait)
+        return self.transact(wait, rater_id)

@@ -52,6 +52,7 @@ from annotation.services.project_rows import IN_USE, find_project, of_pair_in_us
 from annotation.services.rater_queue import (
     ASSIGNMENTS,
     CHANGES,
+    PAIRS,
     RATINGS,
     AnyRow,
     RaterContext,
@@ -115,10 +116,24 @@ _REMEMBER = (
     )
     .inline()
 )
+_LOW = case((PAIRS.c.low_quarters < bindparam("grade"), PAIRS.c.low_quarters), else_=bindparam("grade"))
+_HIGH = case((PAIRS.c.high_quarters > bindparam("grade"), PAIRS.c.high_quarters), else_=bindparam("grade"))
+_COUNT = (
+    update(PAIRS)
+    .where(PAIRS.c.id == bindparam("pair"))
+    .values(
+        rating_count=PAIRS.c.rating_count + 1,
+        low_quarters=_LOW,
+        high_quarters=_HIGH,
+        spread_quarters=_HIGH - _LOW,
+        open_slots=PAIRS.c.open_slots - bindparam("slots"),
+    )
+)
+"""Nobody else can come between: the pair is locked."""
 _ADD = {
-    "sqlite": (_TAKE, _KEEP, _REMEMBER),
-    # In one trip to the server instead of three.
-    "postgresql": (_REMEMBER.add_cte(_TAKE.cte("taken"), _KEEP.cte("kept")),),
+    "sqlite": (_TAKE, _KEEP, _REMEMBER, _COUNT),
+    # In one trip to the server instead of four.
+    "postgresql": (_REMEMBER.add_cte(_TAKE.cte("taken"), _KEEP.cte("kept"), _COUNT.cte("counted")),),
 }
 _CHANGE = (
     update(RATINGS)
@@ -156,8 +171,7 @@ class RatingService:
                 rater could look at others' grades since they graded or skipped it.
         """
 
-        def rate(session: Session) -> tuple[Saved, bool]:
-            connection = session.connection()
+        def rate(connection: Connection) -> tuple[Saved, bool]:
             row, context = lock_own_pair(connection, pair_id, rater_id, self._clock())
             context.check_may_work()
             now = self._clock()  # once the pair is locked: a decision made meanwhile was made before
@@ -167,17 +181,19 @@ class RatingService:
                 whose = {"project": row.keeper_id, "pair": row.id, "rater": rater_id}
                 given = {"grade": quarters, "previous": row.quarters, "spent": seconds, "now": now}
                 if is_new:
-                    if row.state != "held":
+                    holds = row.state == "held"
+                    if not holds:
                         _check_place(connection, row, context)
+                    given |= {"assignment": row.assignment_id, "slots": int(not holds)}
                     for statement in _ADD[connection.dialect.name]:
-                        connection.execute(statement, {**whose, **given, "assignment": row.assignment_id})
+                        connection.execute(statement, whose | given)
                 else:
                     _check_revision(connection, row, context)
                     is_timed = row.seconds is not None or seconds is not None
                     total = (row.seconds or 0) + (seconds or 0) if is_timed else None
                     connection.execute(_CHANGE, {**given, "rating": row.rating_id, "total": total})
                     connection.execute(_REMEMBER, {**whose, **given})
-                recount(connection, row.id)
+                    recount(connection, row.id)
             queue = self._assignments.fill(connection, context, now, answered=row, rated=int(is_new))
             return Saved(now, queue), row.is_check
 
@@ -260,8 +276,7 @@ class RatingService:
             AssignmentError: the pair never came back to them, or the project keeps first grades.
         """
 
-        def rate(session: Session) -> Saved:
-            connection = session.connection()
+        def rate(connection: Connection) -> Saved:
             row, context = lock_own_pair(connection, pair_id, rater_id, self._clock())
             context.check_may_work()
             now = self._clock()
@@ -291,8 +306,7 @@ class RatingService:
         """
         said = normalise_note(note, "note", LONGEST_NOTE)
 
-        def skip(session: Session) -> Saved:
-            connection = session.connection()
+        def skip(connection: Connection) -> Saved:
             now = self._clock()
             row, context = lock_own_pair(connection, pair_id, rater_id, now)
             context.check_may_work()
@@ -339,7 +353,7 @@ class RatingService:
             lock_repeat(connection, pair_id, rater_id)
             return read_repeat(connection, context, pair_id)
 
-    def _transact(self, work: Callable[[Session], Saved], rater_id: int) -> Saved:
+    def _transact(self, work: Callable[[Connection], Saved], rater_id: int) -> Saved:
         saved = self._assignments.transact(work, rater_id)
         return replace(saved, queue=self._assignments.look_again(saved.queue, rater_id))
 

@@ -215,7 +215,7 @@ def test_who_has_what_it_locked_may_write_for_longer_than_others_wait(postgresql
             session.execute(select(func.pg_sleep(0.05)))
     with postgresql_database.reading() as session:
         assert session.scalar(select(User.name)) == "cleo"
-        assert session.scalar(text("SHOW lock_timeout")) == "0"  # it went with the transaction
+        assert session.scalar(text("SHOW lock_timeout")) == "15s"  # the other went with the transaction
     with schema_transaction(postgresql_database) as connection:
         assert connection.scalar(text("SHOW lock_timeout")) == "1min"
 
