@@ -30,7 +30,7 @@ from kpdemo.identity import RANKER_KIND, write_sums
 from kpdemo.io.files import json_gz, read_json_gz, replace_file
 from kpdemo.languages import ENGLISH, SEGMENTED, fold_word
 from kpdemo.ramkg.passage_encoder import PassageReader, new_reader, stored_projection, with_projection
-from kpdemo.simckp.bert import BertEncoder
+from kpdemo.simckp.bert import BertEncoder, pack_words
 from kpdemo.simckp.calibration import ExpectedF1
 from kpdemo.simckp.checkpoint import (
     KIND,
@@ -40,7 +40,6 @@ from kpdemo.simckp.checkpoint import (
     part_of,
     write_folder,
 )
-from kpdemo.simckp.encoder import load_tokenizer
 from kpdemo.simckp.extractor import SimckpPredictor
 from kpdemo.text import StemmedText
 from kpdemo.types import Document, Span
@@ -575,6 +574,8 @@ def save_ranker(folder: Path, model: RankerModel, extractor: Path, *, name: str,
     Raises:
         ModelLoadError: that folder is damaged.
     """
+    from kpdemo.simckp.encoder import load_tokenizer
+
     reader = model.knowledge.reader
     state = {f"projection.{key}": value for key, value in reader.projection.state_dict().items()}
     state |= {f"{_BANK}{key}": torch.from_numpy(bank.vectors) for key, bank in model.knowledge.banks.items()}
@@ -611,6 +612,7 @@ def load_ranker(folder: Path, *, device: torch.device) -> RankerModel:
         config, weights = stored.config, stored.weights
         module = build_extractor(config, part_of(weights, _EXTRACTOR)).to(device).eval()
         assert isinstance(module.encoder, BertEncoder)  # `save_ranker` writes no other
+        pack_words(module)
         reader = new_reader(module.encoder, stored.tokenizer, stored.padding, stored_projection(config))
         lexicon = Lexicon.load(folder / LEXICON)
         banks = {

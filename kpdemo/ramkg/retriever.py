@@ -33,7 +33,6 @@ from kpdemo.ramkg.settings import EncoderConfig
 from kpdemo.simckp.batches import encode_rows
 from kpdemo.simckp.checkpoint import choose_device, open_folder
 from kpdemo.simckp.dual_encoder import PairEncoder, pool_tokens
-from kpdemo.simckp.encoder import load_backbone, load_pooler, longest_reading, quiet_transformers
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.pair_checkpoint import BANK_KIND, build_dual, state_hash
 from kpdemo.simckp.predictor import BANK
@@ -207,8 +206,7 @@ def load_encoder(config: EncoderConfig, *, device: str = "auto", batch_size: int
     bank = _own_folder(folder)
     if bank is not None:
         return _load_bank_encoder(bank, config, target)
-    with quiet_transformers():
-        return _load_transformer(config, target, batch_size)
+    return _load_transformer(config, target, batch_size)
 
 
 def _own_folder(folder: Path) -> Path | None:
@@ -247,8 +245,11 @@ def _load_bank_encoder(folder: Path, config: EncoderConfig, device: torch.device
 
 
 def _load_transformer(config: EncoderConfig, device: torch.device, batch_size: int) -> TransformerEncoder:
-    backbone, tokenizer = load_backbone(config.model)
-    pooler = load_pooler(config.model).float() if config.pooling == "pooler" else None
+    from kpdemo.simckp.encoder import load_backbone, load_pooler, longest_reading, quiet_transformers
+
+    with quiet_transformers():
+        backbone, tokenizer = load_backbone(config.model)
+        pooler = load_pooler(config.model).float() if config.pooling == "pooler" else None
     carried = replace(config, length=min(config.length, longest_reading(backbone.config, tokenizer)))
     parts = nn.ModuleDict({"backbone": backbone.float()} | ({"pooler": pooler} if pooler else {}))
     identity = _identity(parts.state_dict(), tokenizer.backend_tokenizer, carried)

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from kpdemo.errors import ConfigError
+from kpdemo.simckp.storage import quantise, unset_weights
 
 _LAYER = "encoder.layer."
 _RENAMED = {
@@ -68,7 +69,7 @@ class BertEncoder(nn.Module):
         super().__init__()
         width = config.hidden_size
         self.config = config
-        self.words = nn.Embedding(config.vocab_size, width)
+        self.words: nn.Embedding | PackedEmbedding = nn.Embedding(config.vocab_size, width)
         self.positions = nn.Embedding(config.max_position_embeddings, width)
         self.token_types = nn.Embedding(config.type_vocab_size, width)
         self.norm = nn.LayerNorm(width, eps=config.layer_norm_eps)
@@ -108,7 +109,7 @@ class BertEncoder(nn.Module):
             raise ConfigError(
                 f"The encoder has {self.config.num_hidden_layers} layers, not {layers}: give fewer."
             )
-        with torch.device("meta"):
+        with unset_weights():
             part = BertEncoder(replace(self.config, num_hidden_layers=layers))
         part.words, part.positions, part.token_types = self.words, self.positions, self.token_types
         part.norm, part.layers.layers = self.norm, self.layers.layers[:layers]
@@ -116,6 +117,7 @@ class BertEncoder(nn.Module):
 
     def get_input_embeddings(self) -> nn.Embedding:
         """The word embeddings, as Transformers calls them."""
+        assert isinstance(self.words, nn.Embedding)  # those that are packed are only read
         return self.words
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> EncoderOutput:
@@ -126,6 +128,70 @@ class BertEncoder(nn.Module):
         embedded = self.words(input_ids) + self.positions(places) + self.token_types.weight[0]
         padding = None if bool(attention_mask.all()) else attention_mask == 0
         return EncoderOutput(self.layers(self.norm(embedded), src_key_padding_mask=padding))
+
+
+PACKED_AT_ONCE = 8_192
+"""Rows; a table of many languages is not copied as a whole."""
+
+
+class PackedEmbedding(nn.Module):
+    """Word embeddings that take the memory that they take on disk: the numbers of a float table of int8 rows.
+
+    Letters: V words.
+    """
+
+    def __init__(self, rows: Tensor, steps: Tensor) -> None:
+        """Args:
+        rows: (V, D) int8.
+        steps: (V,) float, of a row from one integer to the next.
+        """
+        super().__init__()
+        self.register_buffer("rows", rows)
+        self.register_buffer("steps", steps)
+
+    @classmethod
+    def of(cls, words: nn.Embedding) -> PackedEmbedding | None:
+        """The same numbers; None where int8 cannot hold them exactly."""
+        parts = []
+        for table in torch.split(words.weight.detach(), PACKED_AT_ONCE):
+            rows, steps = quantise("the word embeddings", table)
+            part = cls(rows, steps.float())
+            if not torch.equal(part.table(), table):
+                return None
+            parts.append(part)
+        return cls(*(torch.cat([part.get_buffer(name) for part in parts]) for name in ("rows", "steps")))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return self.get_buffer("rows")[ids].float() * self.get_buffer("steps")[ids].unsqueeze(-1)
+
+    def table(self) -> Tensor:
+        """(V, D) as an `nn.Embedding` has it."""
+        return self.get_buffer("rows").float() * self.get_buffer("steps").unsqueeze(-1)
+
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        destination[f"{prefix}weight"] = self.table()
+
+
+def pack_words(*modules: nn.Module) -> None:
+    """Pack the word embeddings of every `BertEncoder` in these modules that will only be read from now on.
+
+    Those that int8 cannot hold exactly stay as they are, and equal ones are kept once.
+    """
+    packed: list[PackedEmbedding] = []
+    for module in modules:
+        for encoder in module.modules():
+            if not isinstance(encoder, BertEncoder) or not isinstance(encoder.words, nn.Embedding):
+                continue
+            own = PackedEmbedding.of(encoder.words)
+            if own is None:
+                continue
+            same = (other for other in packed if _are_equal(other, own))
+            encoder.words = next(same, own)
+            packed.append(encoder.words)
+
+
+def _are_equal(one: nn.Module, other: nn.Module) -> bool:
+    return all(map(torch.equal, one.buffers(), other.buffers()))
 
 
 def with_bert_state(weights: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -471,9 +471,12 @@ class PhraseBank:
     def storage(self) -> VectorStorage:
         return "int4" if f"{VECTORS}{STEP}" in self.stored else "int8"
 
-    @cached_property
+    @property
     def vectors(self) -> NDArray[np.float32]:
         """(N, D), of length 1; with "int8" up to rounding."""
+        return self._rows[:, :-1]
+
+    def _unpacked(self) -> NDArray[np.float32]:
         if self.storage == "int8":
             vectors: NDArray[np.float32] = unpack(self.stored)[VECTORS].numpy()
             return vectors
@@ -492,10 +495,10 @@ class PhraseBank:
         """The languages that it has terms of."""
         return frozenset(self.languages or [ENGLISH])
 
-    @property
+    @cached_property
     def _rows(self) -> NDArray[np.float32]:
         """(N, D + 1) the vectors; a last coordinate carries the frequency's part of the score."""
-        return np.hstack([self.vectors, self.score.frequency * self.log_frequency[:, None]])
+        return np.hstack([self._unpacked(), self.score.frequency * self.log_frequency[:, None]])
 
     @cached_property
     def _index(self) -> Any:

@@ -23,6 +23,7 @@ from kpdemo.selection import check_options, ranked_prediction
 from kpdemo.simckp import generator as generator_checkpoint
 from kpdemo.simckp import labeller
 from kpdemo.simckp.beam_search import SearchConfig
+from kpdemo.simckp.bert import pack_words
 from kpdemo.simckp.checkpoint import base_of, load_checkpoint
 from kpdemo.simckp.dual_encoder import PairEncoder
 from kpdemo.simckp.extractor import Selection, SimckpPredictor
@@ -377,6 +378,7 @@ def load_system(
         extractor, generator = load_generator(folder, device=device)
     else:
         extractor = load_checkpoint(folder, device=device)
+        pack_words(extractor.module, *([extractor.second.module] if extractor.second else []))
     bank, ranks = part_folder(folder, BANK), part_folder(folder, RERANKER)
     retriever = load_bank(bank, device=device) if bank else None
     if retriever is None and generator is None:
@@ -387,6 +389,8 @@ def load_system(
             f"{folder} has a bank and a generator, but no reranker to compare their phrases: "
             f"add one as {folder / RERANKER}, see `python -m kpdemo train reranker`."
         )
+    if retriever is not None:
+        pack_words(retriever.encoder.module)
     proposer = Proposer(retriever, generator)
     if reranker is not None:
         proposer = replace(proposer, search=reranker.search, retrieved=reranker.retrieved)

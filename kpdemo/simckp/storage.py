@@ -40,7 +40,7 @@ def pack(state: Mapping[str, Tensor], storage: Storage = "int8") -> dict[str, Te
     for name, value in state.items():
         value = value.detach().cpu()
         if storage == "int8" and is_wide(value):
-            tensors[name], tensors[f"{name}{SCALE}"] = _quantise(name, value.float())
+            tensors[name], tensors[f"{name}{SCALE}"] = quantise(name, value.float())
         else:
             tensors[name] = to_half(name, value)
     return tensors
@@ -62,8 +62,8 @@ def is_wide(value: Tensor) -> bool:
     return value.is_floating_point() and value.dim() == 2 and value.shape[1] >= NARROWEST
 
 
-def _quantise(name: str, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """(R, C) int8 and (R,) fp16."""
+def quantise(name: str, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """(R, C) int8 and (R,) fp16: `pack` with "int8" of one matrix."""
     exact = weight.abs().amax(dim=1) / LARGEST_INT8
     step = exact.half()
     up = torch.nextafter(step, torch.full_like(step, torch.inf))

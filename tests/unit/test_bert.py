@@ -7,7 +7,9 @@ import torch
 from transformers import BertConfig as TheirConfig
 from transformers import BertModel
 
-from kpdemo.simckp.bert import BertConfig, BertEncoder, bert_state
+from kpdemo.simckp import bert
+from kpdemo.simckp.bert import BertConfig, BertEncoder, PackedEmbedding, bert_state, pack_words
+from kpdemo.simckp.storage import pack, unpack
 
 
 @pytest.fixture
@@ -54,3 +56,49 @@ def test_what_is_not_plain_bert_is_left_to_transformers(theirs, other):
 def test_weights_that_plain_bert_has_not_are_refused(theirs):
     with pytest.raises(KeyError, match=r"pooler\.dense\.weight"):
         bert_state({**theirs.state_dict(), "pooler.dense.weight": torch.zeros(1)})
+
+
+def stored_encoder() -> BertEncoder:
+    """An encoder whose word embeddings are what int8 makes of numbers at random, one row all zero."""
+    torch.manual_seed(1)
+    config = BertConfig(
+        vocab_size=60,
+        hidden_size=64,  # narrower rows are not stored as integers
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=40,
+        max_position_embeddings=30,
+        type_vocab_size=2,
+        layer_norm_eps=1e-12,
+    )
+    encoder = BertEncoder(config).eval()
+    words = encoder.words.weight.detach() * torch.logspace(-2, 3, 60).unsqueeze(1)
+    words[7] = 0
+    encoder.load_state_dict(unpack(pack(encoder.state_dict() | {"words.weight": words})))
+    return encoder
+
+
+def test_packed_words_give_the_same_numbers_in_a_quarter_of_the_memory(monkeypatch):
+    monkeypatch.setattr(bert, "PACKED_AT_ONCE", 25)
+    encoder = stored_encoder()
+    ids, mask = torch.arange(60).view(2, 30), torch.ones(2, 30, dtype=torch.long)
+    state, expected = encoder.state_dict(), encoder(ids, mask).last_hidden_state
+    pack_words(encoder)
+    assert torch.equal(encoder(ids, mask).last_hidden_state, expected)
+    assert torch.equal(encoder.lower(1).words.table(), state["words.weight"])
+    packed = encoder.state_dict()
+    assert packed.keys() == state.keys()
+    assert all(torch.equal(packed[name], state[name]) for name in state)
+    held = sum(buffer.nbytes for buffer in encoder.words.buffers())
+    assert held < state["words.weight"].nbytes * 0.27
+
+
+def test_words_that_int8_cannot_hold_stay_and_equal_ones_are_kept_once():
+    first, second, other = stored_encoder(), stored_encoder(), stored_encoder()
+    with torch.no_grad():
+        other.words.weight[3, 4] += 1e-4
+    untouched = other.words
+    pack_words(torch.nn.ModuleDict({"encoder": first}), second, other)
+    assert isinstance(first.words, PackedEmbedding)
+    assert first.words is second.words
+    assert other.words is untouched

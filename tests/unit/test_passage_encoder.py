@@ -120,7 +120,7 @@ def test_the_default_is_the_shipped_pair_encoder_by_both_its_names(name, monkeyp
 
 
 def test_a_model_that_ships_without_a_pair_encoder_is_not_looked_for_on_the_hub(monkeypatch):
-    monkeypatch.setattr(encoders, "load_backbone", lambda _: pytest.fail("looked for"))
+    monkeypatch.setattr("kpdemo.simckp.encoder.load_backbone", lambda _: pytest.fail("looked for"))
     with pytest.raises(ModelLoadError, match=r"indexer holds a simckp-extractor .* not a simckp-bank"):
         load_encoder(EncoderConfig("indexer"), device="cpu")
 

@@ -37,6 +37,18 @@ def test_afterwards_weights_are_drawn_again():
     assert len(nn.Linear(8, 3).weight.unique()) > 1
 
 
+def test_predicting_imports_neither_the_compiler_nor_transformers():
+    code = (
+        "import sys, torch\n"
+        "import kpdemo.ramkg.predictor, kpdemo.simckp.predictor\n"
+        "from kpdemo.simckp.bert import BertConfig, BertEncoder\n"
+        "encoder = BertEncoder(BertConfig(9, 8, 2, 2, 16, 9, 2, 1e-12)).eval().lower(1)\n"
+        "encoder(torch.zeros(1, 3).long(), torch.ones(1, 3).long())\n"
+        "print(*{'sympy', 'torch._dynamo', 'transformers'} & set(sys.modules))"
+    )
+    assert imported_by(code) == []
+
+
 def test_building_does_not_import_the_compiler():
     code = (
         "import sys\n"
@@ -45,7 +57,10 @@ def test_building_does_not_import_the_compiler():
         "with unset_weights(): nn.Sequential(nn.Embedding(10, 8), nn.TransformerEncoderLayer(8, 2, 16))\n"
         "print(*{'sympy', 'torch._dynamo'} & set(sys.modules))"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert result.stdout.split() == []
+    assert imported_by(code) == []
+
+
+def imported_by(code: str) -> list[str]:
+    """What it prints, in a process of its own."""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.split()
