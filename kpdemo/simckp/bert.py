@@ -166,7 +166,7 @@ class PackedEmbedding(nn.Module):
 
     def table(self) -> Tensor:
         """(V, D) as an `nn.Embedding` has it."""
-        return self.get_buffer("rows").float() * self.get_buffer("steps").unsqueeze(-1)
+        return self.get_buffer("rows").float().mul_(self.get_buffer("steps").unsqueeze(-1))
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
         destination[f"{prefix}weight"] = self.table()

@@ -419,7 +419,7 @@ def state_hash(state: Mapping[str, Tensor]) -> str:
     digest = hashlib.sha256()
     for name, value in sorted(state.items()):
         digest.update(f"{name} {tuple(value.shape)} {value.dtype}\n".encode())
-        digest.update(value.contiguous().numpy().tobytes())
+        digest.update(value.flatten().contiguous().numpy().data)
     return digest.hexdigest()
 
 
