@@ -20,7 +20,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from db.errors import (
     DamagedError,
@@ -57,6 +57,8 @@ _AS_READ = {"synchronize_session": False}
 _OURS = {"alembic_version", "projects"}
 """Tables that mark a file as this program's; others may have the first."""
 _PATIENCE = BUSY_SECONDS * 1000
+_LOCK_SECONDS = "lock seconds"
+"""What a connection to PostgreSQL waits for a lock, unless a transaction says otherwise."""
 _PRAGMAS = (
     "PRAGMA synchronous = FULL",  # a grade that said "Saved" survives a power cut
     "PRAGMA foreign_keys = ON",
@@ -332,11 +334,12 @@ def _set(connection: Connection, pragma: str, value: int) -> None:
         connection.info[pragma] = value
 
 
-def _prepare_postgresql(connection: Any, record: object) -> None:
+def _prepare_postgresql(connection: Any, record: ConnectionPoolEntry) -> None:
     # Compiling our statements takes longer than running them; servers before 11 never do it.
     connection.execute("SELECT set_config('jit', 'off', false) FROM pg_settings WHERE name = 'jit'")
     # For each lock; what is locked may be held for longer, as by an import.
     connection.execute(f"SET lock_timeout = '{WAIT_SECONDS}s'")
+    record.info[_LOCK_SECONDS] = WAIT_SECONDS
     connection.commit()
 
 
@@ -356,7 +359,7 @@ def _replace_closed(connection: Any, record: object, checked_out: object) -> Non
 
 def _begin_postgresql(connection: Connection) -> None:
     until = connection.get_execution_options().get("until")
-    if until is not None and _left(until) < WAIT_SECONDS - 1:
+    if until is not None and abs(_left(until) - connection.info[_LOCK_SECONDS]) > 1:
         milliseconds = max(1, int(_left(until) * 1000))  # 0 would mean for ever
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = {milliseconds}")
 
