@@ -195,7 +195,7 @@ class Database:
         """One consistent view of the data that changes nothing; it never waits for writers.
 
         Raises:
-            UnreachableError: there is no connection, or it is lost.
+            UnreachableError: there is no connection, or it is lost, or an upgrade has a table for too long.
         """
         options: dict[str, Any] = (
             {"reads": True}

@@ -146,15 +146,19 @@ class PackedEmbedding(nn.Module):
         steps: (V,) float, of a row from one integer to the next.
         """
         super().__init__()
-        self.register_buffer("rows", rows)
-        self.register_buffer("steps", steps)
+        self.register_buffer("rows", rows, persistent=False)
+        self.register_buffer("steps", steps, persistent=False)
+        self.register_state_dict_post_hook(_add_table)  # type: ignore[no-untyped-call]
 
     @classmethod
     def of(cls, words: nn.Embedding) -> PackedEmbedding | None:
         """The same numbers; None where int8 cannot hold them exactly."""
         parts = []
         for table in torch.split(words.weight.detach(), PACKED_AT_ONCE):
-            rows, steps = quantise("the word embeddings", table)
+            try:
+                rows, steps = quantise("the word embeddings", table)
+            except ValueError:  # not finite, or too large
+                return None
             part = cls(rows, steps.float())
             if not torch.equal(part.table(), table):
                 return None
@@ -168,8 +172,11 @@ class PackedEmbedding(nn.Module):
         """(V, D) as an `nn.Embedding` has it."""
         return self.get_buffer("rows").float().mul_(self.get_buffer("steps").unsqueeze(-1))
 
-    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
-        destination[f"{prefix}weight"] = self.table()
+
+def _add_table(module: nn.Module, state: dict[str, Any], prefix: str, metadata: object) -> None:
+    """Have the state be that of an `nn.Embedding`, by which encoders are told apart."""
+    assert isinstance(module, PackedEmbedding)
+    state[f"{prefix}weight"] = module.table()
 
 
 def pack_words(*modules: nn.Module) -> None:

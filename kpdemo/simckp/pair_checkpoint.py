@@ -91,8 +91,8 @@ def write_bank(bank: PhraseBank, path: Path) -> None:
     replace_file(path, save(tensors, {"bank": json.dumps(header, sort_keys=True)}))
 
 
-def read_bank(path: Path, *, encoder: str) -> PhraseBank:
-    """Open a bank for the pair encoder with this hash.
+def read_bank(path: Path, *, encoder: str, device: str = "cpu") -> PhraseBank:
+    """Open a bank for the pair encoder with this hash, to be searched on a device.
 
     Raises:
         ModelLoadError: there is no bank, it is damaged, or it was built with another encoder.
@@ -108,7 +108,7 @@ def read_bank(path: Path, *, encoder: str) -> PhraseBank:
                 f"The bank {path} has format {header['format']}, not {FORMAT}: update kpdemo, or build it "
                 "again with `python -m kpdemo train bank`."
             )
-        bank = _bank_of(header, tensors)
+        bank = _bank_of(header, tensors, device)
     except (OSError, ValueError, KeyError, TypeError, zlib.error, SafetensorError) as error:
         reason = str(error).strip().splitlines()[0]
         raise ModelLoadError(f"The bank {path} cannot be read ({reason}): restore it.") from error
@@ -120,7 +120,7 @@ def read_bank(path: Path, *, encoder: str) -> PhraseBank:
     return bank
 
 
-def _bank_of(header: Mapping[str, Any], tensors: dict[str, Tensor]) -> PhraseBank:
+def _bank_of(header: Mapping[str, Any], tensors: dict[str, Tensor], device: str) -> PhraseBank:
     """From what a file holds."""
     texts = unpack_lines(tensors["texts"])
     frequency = tensors["log_frequency"].float().numpy()
@@ -139,13 +139,15 @@ def _bank_of(header: Mapping[str, Any], tensors: dict[str, Tensor]) -> PhraseBan
         associations,
         header["encoder"],
         BankScore(**header["score"]),
+        device,
         profiles=WordProfiles.unpacked(tensors, len(texts)) if header["profiles"] else None,
         ranker=TermRanker.unpacked(tensors, **header["ranker"]) if header["ranker"] else None,
         languages=() if header["languages"] == [ENGLISH] else tuple(codes),
     )
-    columns = keys, codes, frequency, bank.vectors, associations.uses
+    columns = keys, codes, frequency, stored[VECTORS], associations.uses
     if any(len(column) != len(texts) for column in columns):
         raise ValueError("its parts differ in length")
+    bank.unpack()
     return bank
 
 
@@ -214,7 +216,7 @@ def load_bank(folder: Path, *, device: str = "auto") -> TermRetriever:
     target = choose_device(device)
     with open_folder(folder, BANK_KIND) as stored:
         module = build_dual(stored.config, stored.weights).to(target).eval()
-        bank = replace(read_bank(folder / BANK_FILE, encoder=state_hash(stored.weights)), device=target.type)
+        bank = read_bank(folder / BANK_FILE, encoder=state_hash(stored.weights), device=target.type)
         encoder = PairEncoder(module, stored.tokenizer, stored.padding, int(stored.config["length"]))
         return TermRetriever(encoder, bank, stored.selection, float(stored.config.get("floor", 0.0)))
 

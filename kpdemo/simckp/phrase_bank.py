@@ -473,8 +473,16 @@ class PhraseBank:
 
     @property
     def vectors(self) -> NDArray[np.float32]:
-        """(N, D), of length 1; with "int8" up to rounding."""
+        """(N, D), of length 1; with "int8" up to rounding. Searched too: only read them."""
         return self._rows[:, :-1]
+
+    def unpack(self) -> None:
+        """Have `vectors` ready.
+
+        Raises:
+            ValueError: they do not fit their steps.
+        """
+        _ = self._rows
 
     def _unpacked(self) -> NDArray[np.float32]:
         if self.storage == "int8":

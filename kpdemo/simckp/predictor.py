@@ -378,9 +378,11 @@ def load_system(
         extractor, generator = load_generator(folder, device=device)
     else:
         extractor = load_checkpoint(folder, device=device)
-        pack_words(extractor.module, *([extractor.second.module] if extractor.second else []))
     bank, ranks = part_folder(folder, BANK), part_folder(folder, RERANKER)
     retriever = load_bank(bank, device=device) if bank else None
+    if generator is None:  # which writes with the word embeddings
+        second = [extractor.second.module] if extractor.second else []
+        pack_words(extractor.module, *second, *([retriever.encoder.module] if retriever else []))
     if retriever is None and generator is None:
         return extractor
     reranker = load_reranker(ranks, device=device, retriever=retriever) if ranks else None
@@ -389,8 +391,6 @@ def load_system(
             f"{folder} has a bank and a generator, but no reranker to compare their phrases: "
             f"add one as {folder / RERANKER}, see `python -m kpdemo train reranker`."
         )
-    if retriever is not None:
-        pack_words(retriever.encoder.module)
     proposer = Proposer(retriever, generator)
     if reranker is not None:
         proposer = replace(proposer, search=reranker.search, retrieved=reranker.retrieved)

@@ -37,7 +37,7 @@ def test_afterwards_weights_are_drawn_again():
     assert len(nn.Linear(8, 3).weight.unique()) > 1
 
 
-def test_predicting_imports_neither_the_compiler_nor_transformers():
+def test_what_predicts_is_imported_and_reads_without_the_compiler_and_transformers():
     code = (
         "import sys, torch\n"
         "import kpdemo.ramkg.predictor, kpdemo.simckp.predictor\n"
