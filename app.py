@@ -193,6 +193,8 @@ def main(arguments: Sequence[str] | None = None, workers: Workers | None = None)
             print(error, file=sys.stderr)
             return 2 if isinstance(error, UrlError) else 1
         services = context.annotation
+        if services is not None:
+            opened.callback(services.database.dispose)  # SQLite then has everything in one file
         notes = start_notes(services, address_of(listener), in_space=settings.in_space) if services else []
         server = build_server(context)
         work = lambda: server.state.metrics.work  # noqa: E731

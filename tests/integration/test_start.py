@@ -72,3 +72,4 @@ def test_the_app_answers_with_the_default_model_which_ends_with_it(running, tmp_
     if end is not signal.SIGKILL:
         assert process.returncode == 0
         assert list(tmp_path.glob("kpdemo-*")) == [], "what was uploaded is gone"
+        assert list((tmp_path / "data").glob("kpdemo.db-*")) == [], "the file is whole by itself"
