@@ -23,6 +23,8 @@ DOCUMENTS = int(os.environ.get("DOCUMENTS", "300"))
 LONGEST = 120_000
 """Characters."""
 FRENCH = "Les noyaux de graphes comparent des molécules par les chemins qu'elles ont en commun. "
+MOST_GROWTH = 1.25
+"""Of the memory at rest, by documents and a long text; it must not grow with use."""
 RESTS = 2 * QUIET
 """Seconds after which what was freed is given back to the system."""
 
@@ -63,3 +65,5 @@ def test_memory_of_the_model(capsys):
         print("\nthe process of the models, in MB: now, and at most since the line before")
         for name, (now, most) in shown.items():
             print(f"  {name:54} {now:8,.0f} {most:8,.0f}")
+    now = [now for now, _ in shown.values()]
+    assert max(now[:-1]) <= MOST_GROWTH * now[0]
