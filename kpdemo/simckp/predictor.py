@@ -24,7 +24,8 @@ from kpdemo.simckp import generator as generator_checkpoint
 from kpdemo.simckp import labeller
 from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.bert import pack_words
-from kpdemo.simckp.checkpoint import base_of, load_checkpoint
+from kpdemo.simckp.candidate_ranker import CandidateRanker
+from kpdemo.simckp.checkpoint import base_of, load_candidate_ranker, load_checkpoint
 from kpdemo.simckp.dual_encoder import PairEncoder
 from kpdemo.simckp.extractor import Selection, SimckpPredictor
 from kpdemo.simckp.generator import (
@@ -160,12 +161,14 @@ class SystemPredictor:
 
     Attributes:
         reranker: may be None when there is one source of candidates, whose own score ranks them then.
+        ranker: puts the best present candidates in order; None where the extractor's scores do. Needs a bank.
         processes: read the documents of long calls ahead of the networks; 0 for none.
     """
 
     extractor: SimckpPredictor
     proposer: Proposer
     reranker: Reranker | None = None
+    ranker: CandidateRanker | None = None
     processes: int = 0
 
     finds_absent: ClassVar[bool] = True
@@ -214,13 +217,39 @@ class SystemPredictor:
         threshold: float | None,
     ) -> list[Prediction]:
         vectors = self._vectors(read)
-        scored = self.extractor.score_mined([(one.candidates, one.example) for one in read])
+        scored = self._score(documents, read, vectors)
         rankings = self._rank(documents, read, vectors)
         answers = []
-        for document, (candidates, scores), ranking in zip(documents, scored, rankings, strict=True):
-            present = self.extractor.ranking(document, candidates, scores, top_k=top_k, threshold=threshold)
+        for document, one, scores, ranking in zip(documents, read, scored, rankings, strict=True):
+            present = self._chooser.ranking(
+                document, one.candidates, scores, top_k=top_k, threshold=threshold
+            )
             answers.append(ranked_prediction(document, present, ranking, top_k=top_k, threshold=threshold))
         return answers
+
+    def _score(
+        self,
+        documents: Sequence[Document],
+        read: Sequence[ReadDocument],
+        vectors: NDArray[np.float32] | None,
+    ) -> list[NDArray[np.float32]]:
+        """(P,) the raw scores of each document's candidates, by which `_chooser` chooses."""
+        scored = [
+            scores
+            for _, scores in self.extractor.score_mined([(one.candidates, one.example) for one in read])
+        ]
+        retriever = self.proposer.retriever
+        if self.ranker is None or retriever is None or vectors is None:
+            return scored
+        return [
+            self.ranker.rescore(document, one, scores, vector, retriever.bank)
+            for document, one, scores, vector in zip(documents, read, scored, vectors, strict=True)
+        ]
+
+    @cached_property
+    def _chooser(self) -> SimckpPredictor:
+        """The extractor, choosing as suits the scores that `_score` gives."""
+        return replace(self.extractor, selection=self.ranker.selection) if self.ranker else self.extractor
 
     @cached_property
     def reader(self) -> DocumentReader:
@@ -308,7 +337,8 @@ class SystemPredictor:
         """The system if it reranks, and each source of absent candidates alone, without a reranker."""
         parts = {"reranked": self} if self.reranker else {}
         if self.proposer.generator:
-            parts["generated"] = replace(self, proposer=replace(self.proposer, retriever=None), reranker=None)
+            alone = replace(self.proposer, retriever=None)
+            parts["generated"] = replace(self, proposer=alone, reranker=None, ranker=None)
         if self.proposer.retriever:
             parts["retrieved"] = replace(self, proposer=replace(self.proposer, generator=None), reranker=None)
         return parts
@@ -317,7 +347,13 @@ class SystemPredictor:
         self, document: Document, *, top_k: int | None = None, threshold: float | None = None
     ) -> list[VectorSpace]:
         """See `kpdemo.types.Mapped`; the extractor's space, and that of reranker or bank for absent ones."""
-        spaces = self.extractor.vectors(document, top_k=top_k, threshold=threshold)
+        check_options(top_k, threshold)
+        documents = latin_documents([document])
+        [read] = ready = list(map(self.reader.read_one, documents))
+        [scores] = self._score(documents, ready, self._vectors(ready))
+        spaces = self._chooser.spaces(
+            documents[0], read.candidates, read.example, scores, top_k=top_k, threshold=threshold
+        )
         retriever = self.proposer.retriever
         if self.reranker is not None:
             spaces.append(self._pair_space("reranker", self.reranker.encoder, document, top_k, threshold))
@@ -394,7 +430,9 @@ def load_system(
     proposer = Proposer(retriever, generator)
     if reranker is not None:
         proposer = replace(proposer, search=reranker.search, retrieved=reranker.retrieved)
-    return SystemPredictor(extractor, proposer, reranker, processes_for(extractor.device))
+    # A bank with a ranker knows what is typical of its terms; beside another the extractor's order stays.
+    ranker = load_candidate_ranker(folder) if retriever and retriever.bank.ranker else None
+    return SystemPredictor(extractor, proposer, reranker, ranker, processes_for(extractor.device))
 
 
 def part_folder(folder: Path, name: str) -> Path | None:

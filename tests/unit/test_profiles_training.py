@@ -177,8 +177,8 @@ def test_a_model_has_the_bank_with_the_profiles(folder, tmp_path):
         ({"shared": "99"}, "No term has a word in its profile: .* a smaller `shared` than 99"),
         ({"bank": "nowhere"}, "No model at nowhere"),
         (
-            {"ranker": "{ train = [{ path = 'train.jsonl' }], skip = 99 }"},
-            "No document is left for the ranker after the first 99: give a smaller `skip`",
+            {"ranker": "{ train = [{ path = 'train.jsonl', skip = 99 }] }"},
+            "The ranker has no document with a keyphrase: give more, or a smaller `skip`",
         ),
     ],
 )
