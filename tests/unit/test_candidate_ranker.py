@@ -124,12 +124,29 @@ def test_what_is_visited_more_often_weighs_more():
 
 
 CONFIG = """
+[model]
+parts = ["extractor", "bank", "candidate-ranker"]
+output = "{folder}/model"
+
+[extractor]
+output = "{folder}/extractor"
+train = []
+validation = {{ path = "valid.jsonl" }}
+loop = {{ documents = 8 }}
+
+[bank]
+output = "{folder}/bank"
+terms = []
+train = []
+validation = {{ path = "valid.jsonl" }}
+loop = {{ documents = 8 }}
+
 [candidate-ranker]
 name = "ranked"
 data = "{folder}"
 output = "{folder}/ranked"
-extractor = "{folder}/model"
-bank = "{folder}/model/bank"
+extractor = "{folder}/extractor/checkpoint"
+bank = "{folder}/bank/checkpoint"
 device = "cpu"
 ranked = 30
 width = 8
@@ -155,32 +172,31 @@ def write_documents(path: Path, count: int) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """A model whose extractor and bank know nothing, and what was trained on it."""
+    """An extractor and a bank that know nothing, a ranker on them, and models with and without it."""
     torch.manual_seed(0)
     folder = tmp_path_factory.mktemp("order")
     backbone = str(tiny_bert(folder / "backbone", width=64))
     encoder, tokenizer = load_backbone(backbone)
     extractor = ContrastiveExtractor(encoder, ExtractorConfig(window=32, overlap=8))
     told = {"name": "tiny", "storage": "int8"}
-    save_checkpoint(folder / "model", extractor, tokenizer, SELECTION, card="# tiny\n", **told)
+    checkpoint = folder / "extractor" / "checkpoint"
+    save_checkpoint(checkpoint, extractor, tokenizer, SELECTION, card="# tiny\n", **told)
     dual = DualEncoder(load_backbone(backbone)[0], DualEncoderConfig(width=8)).eval()
     reader = PairEncoder(dual, tokenizer.backend_tokenizer, tokenizer.pad_token_id, 32)
     own = state_hash(stored_state(dual, "int8"))
     plain = tiny_bank(reader, "drug discovery", "machine learning", name=own)
     typical = np.ones((len(plain), 2), dtype=np.float32)
     ranking = replace(plain, ranker=TermRanker(network(len(TERM_FEATURES)), typical, ranked=10))
-    for place, bank in ((folder / "model" / "bank", ranking), (folder / "plain_bank", plain)):
+    for place, bank in ((folder / "bank" / "checkpoint", ranking), (folder / "plain_bank", plain)):
         save_bank(place, dual, bank, tokenizer, SELECTION, length=32, card="# tiny bank\n", **told)
     write_documents(folder / "train.jsonl", 32)
     write_documents(folder / "valid.jsonl", 8)
     (folder / "config.toml").write_text(CONFIG.format(folder=folder), encoding="utf-8")
     run("candidate-ranker", folder / "config.toml", output=None, overrides={})
-    shutil.copytree(folder / "model" / "bank", folder / "ranked" / "checkpoint" / "bank")
+    run("model", folder / "config.toml", output=None, overrides={})
+    parts = '["extractor", "bank"]'
+    run("model", folder / "config.toml", output=folder / "plain", overrides={"parts": parts})
     return folder
-
-
-def ranked_model(folder: Path) -> Path:
-    return folder / "ranked" / "checkpoint"
 
 
 def documents() -> list[Document]:
@@ -189,18 +205,18 @@ def documents() -> list[Document]:
 
 
 def test_a_model_answers_by_it(folder):
-    before, after = (load_system(path, device="cpu") for path in (folder / "model", ranked_model(folder)))
+    before, after = (load_system(path, device="cpu") for path in (folder / "plain", folder / "model"))
     firsts = [model.predict(documents()[:1])[0].present[0].text for model in (before, after)]
     assert firsts[0] != "tensor kernels"
     assert firsts[1] == "tensor kernels"
-    card = (ranked_model(folder) / CARD).read_text(encoding="utf-8")
-    assert card.startswith("# ranked: present keyphrases, the best candidates compared with one another\n")
-    assert card.endswith("\n## tiny\n")
+    card = (folder / "model" / CARD).read_text(encoding="utf-8")
+    assert "\n## ranked: present keyphrases, the best candidates compared with one another\n" in card
+    assert card.endswith("\n### tiny\n")
     assert "| by the network's | 0.333 |" in card  # one of five is gold
 
 
 def test_documents_together_and_one_by_one_have_the_same_answers(folder):
-    model = load_system(ranked_model(folder), device="cpu")
+    model = load_system(folder / "model", device="cpu")
     together, singly = model.predict(documents()), [model.predict([one])[0] for one in documents()]
     for one, other in zip(together, singly, strict=True):
         assert [keyphrase.text for keyphrase in one.present] == [
@@ -211,7 +227,7 @@ def test_documents_together_and_one_by_one_have_the_same_answers(folder):
 
 
 def test_the_map_shows_the_keyphrases_of_the_answer(folder):
-    model = load_system(ranked_model(folder), device="cpu")
+    model = load_system(folder / "model", device="cpu")
     [answer] = model.predict(documents()[:1], top_k=1)
     [space, *_] = model.vectors(documents()[0], top_k=1)
     chosen = [(point.text, point.score) for point in space.points if point.kind is PointKind.PRESENT]
@@ -220,16 +236,16 @@ def test_the_map_shows_the_keyphrases_of_the_answer(folder):
 
 def test_beside_a_bank_that_does_not_know_what_is_typical_the_extractors_order_stays(folder, tmp_path):
     changed = tmp_path / "changed"
-    shutil.copytree(ranked_model(folder), changed)
+    shutil.copytree(folder / "model", changed)
     shutil.rmtree(changed / "bank")
     shutil.copytree(folder / "plain_bank", changed / "bank")
-    answers = [load_system(path, device="cpu").predict(documents()) for path in (folder / "model", changed)]
+    answers = [load_system(path, device="cpu").predict(documents()) for path in (folder / "plain", changed)]
     before, after = ([[one.text for one in answer.present] for answer in found] for found in answers)
     assert before == after
 
 
 def test_a_damaged_one_is_refused(folder, tmp_path):
-    shutil.copytree(ranked_model(folder), tmp_path / "model")
+    shutil.copytree(folder / "model", tmp_path / "model")
     (tmp_path / "model" / RANKER_WEIGHTS).write_bytes(b"nothing")
     with pytest.raises(ModelLoadError, match=r"ranker.safetensors is damaged \(its SHA-256 differs\)"):
         load_system(tmp_path / "model", device="cpu")
