@@ -40,8 +40,8 @@ def figure(number: float, decimals: int = 3, *, sign: str = "") -> str:
 def regroup_numbers(sentence: str) -> str:
     """A sentence of the command line too, its numbers grouped as those of pages; what it quotes stays.
 
-    >>> regroup_numbers("1,183 of 2,000 pairs have no gold grade yet, the first is 'p-1,000'")
-    "1\u202f183 of 2\u202f000 pairs have no gold grade yet, the first is 'p-1,000'"
+    >>> regroup_numbers("1,183 of 2,000 pairs have no gold grade yet, the first is pair 'p-1,000'")
+    "1\u202f183 of 2\u202f000 pairs have no gold grade yet, the first is pair 'p-1,000'"
     """
     return _QUOTED_OR_GROUPED.sub(_regroup_match, sentence)
 

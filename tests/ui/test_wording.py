@@ -103,10 +103,18 @@ def test_the_chart_of_the_writing_report_is_saved_under_a_harmless_name():
 
 def test_a_sentence_of_the_command_line_has_its_numbers_as_pages_write_them():
     counts = GoldCounts(2_000, 817, 0)
-    html = closed_html(str(UnfinishedError(_missing_text(counts, ("sentence2phrase", "p-1,000")))))
+    html = closed_html(str(UnfinishedError(_missing_text(counts, ("sentence2phrase", "p-1,000")), 817)))
     assert "817 of 2\u202f000 pairs have no gold grade yet, the first is" in html
-    assert "p-1,000" in html
+    assert "pair &#x27;p-1,000&#x27; (" in html
     assert regroup_numbers("12,345,678 pairs, 1,2 or 1,2345") == "12\u202f345\u202f678 pairs, 1,2 or 1,2345"
+
+
+def test_a_single_pair_without_a_gold_grade_is_spoken_of_as_one():
+    counts = GoldCounts(5, 1, 0)
+    assert str(UnfinishedError(_missing_text(counts, ("sentence2phrase", "3")), 1)) == (
+        "1 of 5 pairs has no gold grade yet, it is pair 3 (sentence2phrase); 1 lacks ratings: have it graded "
+        "and adjudicated, leave it out, or list it in a separate file."
+    )
 
 
 ROOT = Path(__file__).parents[2]
