@@ -76,7 +76,7 @@ from annotation.types import Cause, Clock, ProjectSettings, RatedPair, utcnow
 from db import Database
 from db.models import Adjudication, AuditEvent, Comment, Export, Pair, Project, Rating, RatingChange, User
 
-_WORD = re.compile(r"[\w.-]+")
+_WORD = re.compile(r"[\w-]+")
 """An id that needs no quotes in a sentence."""
 
 
