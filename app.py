@@ -195,7 +195,8 @@ def main(arguments: Sequence[str] | None = None, workers: Workers | None = None)
         services = context.annotation
         if services is not None:
             opened.callback(services.database.dispose)  # SQLite then has everything in one file
-        notes = start_notes(services, address_of(listener), in_space=settings.in_space) if services else []
+        address = settings.address.rstrip("/") or address_of(listener)
+        notes = start_notes(services, address, in_space=settings.in_space) if services else []
         server = build_server(context)
         work = lambda: server.state.metrics.work  # noqa: E731
         serve(server, listener, notes, work=work, behind_proxy=settings.in_space)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from annotation.translation import _, ngettext
+from annotation.translation import ngettext
 from kpdemo.errors import KpdemoError
 
 Value = TypeVar("Value")
@@ -121,15 +121,18 @@ class ExportError(AnnotationError):
 class UnfinishedError(ExportError):
     """Pairs have no gold grade yet, and nobody said what becomes of them."""
 
-    def __init__(self, problem: str) -> None:
+    def __init__(self, problem: str, missing: int) -> None:
         super().__init__(
-            _(
+            ngettext(
+                "{problem}: have it graded and adjudicated, leave it out, or list it in a separate file.",
                 "{problem}: have them graded and adjudicated, leave them out, or list them in a separate "
                 "file.",
+                missing,
                 problem=problem,
             )
         )
         self.problem = problem
+        self.missing = missing
 
 
 class NoteError(AnnotationError, ValueError):

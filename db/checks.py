@@ -9,7 +9,7 @@ from hashlib import sha256
 from sqlalchemy import Connection, inspect, text
 
 from db.database import Database
-from db.errors import DamagedError
+from db.errors import DamagedError, DatabaseError
 from db.migrations import (
     MIGRATIONS,
     current,
@@ -176,7 +176,7 @@ def check(database: Database) -> Check:
     """Run all checks on one view of the data; the database may be in use.
 
     Raises:
-        DatabaseError: there is none, it cannot be reached, or its revision is unknown here.
+        DatabaseError: there is none or nothing in it, it cannot be reached, or its revision is unknown here.
     """
     refuse_missing(database)
     problems: list[str] = []
@@ -184,6 +184,8 @@ def check(database: Database) -> Check:
         revision = current(database)
         if revision is None:
             refuse_foreign(database)
+            command = upgrade_command(database)
+            raise DatabaseError(f"There is nothing in {database} yet: make its tables with `{command}`.")
         refuse_unknown(database, revision)
         with database.explain_errors(), database.reading() as session:
             connection = session.connection()
@@ -193,10 +195,11 @@ def check(database: Database) -> Check:
             if database.is_sqlite:
                 problems += _damaged_pages(connection)
                 problems += _lost_rows(connection)
-            if revision_of(connection) != MIGRATIONS.head:
-                state = "no tables" if revision is None else f"the tables of revision {revision}"
-                command = upgrade_command(database)
-                problems.append(f"There are {state}, not {MIGRATIONS.head}: run `{command}`.")
+            if (found := revision_of(connection)) != MIGRATIONS.head:
+                problems.append(
+                    f"The tables are those of revision {found}, this version needs {MIGRATIONS.head}: run "
+                    f"`{upgrade_command(database)}`."
+                )
                 return Check(revision, tuple(problems), {})
             problems += _schema_problems(connection)
             if not problems:

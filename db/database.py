@@ -59,6 +59,8 @@ _OURS = {"alembic_version", "projects"}
 _PATIENCE = BUSY_SECONDS * 1000
 _LOCK_SECONDS = "lock seconds"
 """What a connection to PostgreSQL waits for a lock, unless a transaction says otherwise."""
+_NEW = "new"
+"""Of a connection to PostgreSQL that nobody has used yet."""
 _PRAGMAS = (
     "PRAGMA synchronous = FULL",  # a grade that said "Saved" survives a power cut
     "PRAGMA foreign_keys = ON",
@@ -91,7 +93,7 @@ class Database:
             connect_args = {"connect_timeout": BUSY_SECONDS, "keepalives_idle": KEPT_ALIVE_SECONDS}
             self.engine = create_engine(self.url, connect_args=connect_args, **options)
             event.listen(self.engine, "connect", _prepare_postgresql)
-            event.listen(self.engine, "checkout", _replace_closed)
+            event.listen(self.engine, "checkout", self._replace_closed)
             event.listen(self.engine, "begin", _begin_postgresql)
         # Waiting in SQLite itself is unfair: with 50 raters some wait for seconds. A lock serves in turn.
         self._writing = threading.Lock() if self.is_sqlite else None
@@ -273,6 +275,26 @@ class Database:
         advice = "that the file is a database" if self.is_sqlite else "that the server runs"
         return UnreachableError(f"{self} cannot be used ({reason_of(error)}); check the URL and {advice}.")
 
+    def _replace_closed(self, connection: Any, record: ConnectionPoolEntry, checked_out: object) -> None:
+        """Have the pool replace a connection that a restarted server closed: the end of one can be read.
+
+        To ask the server, as `pool_pre_ping` does, would be a round trip for each transaction.
+
+        Raises:
+            DisconnectionError: for the pool.
+            UnreachableError: it was a new connection, and another would be closed as well.
+        """
+        is_new = record.info.pop(_NEW, False)
+        with DefaultSelector() as selector:
+            selector.register(connection, EVENT_READ)
+            if not selector.select(timeout=0):
+                return
+        if is_new:
+            raise UnreachableError(
+                f"{self} closes new connections at once; try again in a moment, or see in its log why."
+            )
+        raise DisconnectionError("the server closed a connection that was resting")
+
     def dispose(self) -> None:
         """Close every connection."""
         self.engine.dispose()
@@ -339,22 +361,8 @@ def _prepare_postgresql(connection: Any, record: ConnectionPoolEntry) -> None:
     connection.execute("SELECT set_config('jit', 'off', false) FROM pg_settings WHERE name = 'jit'")
     # For each lock; what is locked may be held for longer, as by an import.
     connection.execute(f"SET lock_timeout = '{WAIT_SECONDS}s'")
-    record.info[_LOCK_SECONDS] = WAIT_SECONDS
+    record.info.update({_LOCK_SECONDS: WAIT_SECONDS, _NEW: True})
     connection.commit()
-
-
-def _replace_closed(connection: Any, record: object, checked_out: object) -> None:
-    """Have the pool replace a connection that a restarted server closed: the end of one can be read.
-
-    To ask the server, as `pool_pre_ping` does, would be a round trip for each transaction.
-
-    Raises:
-        DisconnectionError: for the pool.
-    """
-    with DefaultSelector() as selector:
-        selector.register(connection, EVENT_READ)
-        if selector.select(timeout=0):
-            raise DisconnectionError("the server closed a connection that was resting")
 
 
 def _begin_postgresql(connection: Connection) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from annotation.changes import print_settings
 from annotation.cli.options import DatabaseOption, JsonOption, ProjectArgument, open_project, option_errors
-from annotation.cli.users import DEFAULT_ADDRESS, AddressOption, check_address
+from annotation.cli.users import DEFAULT_ADDRESS, AddressOption, check_address, print_link
 from annotation.crowds import WorkerLine, check_crowd_settings, line_as_json, lines_as_csv, read_names
 from annotation.services.accounts import LASTS, InvitationService
 from annotation.services.crowds import CrowdService, SharedLinkLine
@@ -66,9 +66,7 @@ def link(
     database, found = open_project(database_url, project)
     with option_errors():
         token = CrowdService(database).make_link(found.id, people, until.replace(tzinfo=UTC), note=note)
-    said = f"For {people:,} people until {until:%Y-%m-%d %H:%M} UTC; --address sets another host or port:"
-    print(said, file=sys.stderr, flush=True)
-    print(f"{address.rstrip('/')}/join/{token}")
+    print_link(address, f"/join/{token}", f"For {people:,} people until {until:%Y-%m-%d %H:%M} UTC")
 
 
 @crowd.command()

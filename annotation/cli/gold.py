@@ -134,7 +134,8 @@ def _write(
             return service.export(of.id, output, options, force=force, progress=line.show)
     except UnfinishedError as error:
         ways = f"--unfinished {Unfinished.LEAVE_OUT} or --unfinished {Unfinished.LIST}"
-        raise ExportError(f"{error.problem}: have them graded and adjudicated, or give {ways}.") from None
+        it = "it" if error.missing == 1 else "them"
+        raise ExportError(f"{error.problem}: have {it} graded and adjudicated, or give {ways}.") from None
 
 
 _RATINGS_EXAMPLES = """

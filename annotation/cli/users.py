@@ -26,6 +26,7 @@ from kpdemo.text import number_of
 
 _LONGEST_LINE = 4 * LONGEST_PASSWORD + 2
 DEFAULT_ADDRESS = "http://127.0.0.1:7860"
+"""Where `python app.py` serves unless it is told otherwise, which no other command learns."""
 _USER_EXAMPLES = """
 Examples:
 
@@ -44,7 +45,13 @@ Examples:
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The account's name.")]
 AddressOption = Annotated[
-    str, typer.Option("--address", metavar="URL", help="The address of the pages, for the link.")
+    str,
+    typer.Option(
+        "--address",
+        envvar="KPDEMO_ADDRESS",
+        metavar="URL",
+        help="The address of the pages, for the link.",
+    ),
 ]
 StdinOption = Annotated[
     bool, typer.Option("--password-stdin", help="Read the password from standard input, one line.")
@@ -74,7 +81,7 @@ def add(
     database = open_database(database_url, may_make=True)
     user = AccountService(database).add_user(name, password, is_administrator=administrator)
     if password is None:
-        _print_link(address, InvitationService(database).invite(user.name), user.name)
+        _print_invitation(address, InvitationService(database).invite(user.name), user.name)
     else:
         print(f"Added {user.name}.")
 
@@ -193,7 +200,7 @@ def invite(
     project_id = None if project is None else ProjectService(database).get(project).id
     given = None if project is None else (role or Role.RATER)
     token = InvitationService(database).invite(name, project_id=project_id, role=given, note=note)
-    _print_link(address, token, name or "the first person to open it")
+    _print_invitation(address, token, name or "the first person to open it")
 
 
 @users.command()
@@ -304,11 +311,16 @@ def check_address(address: str) -> None:
         )
 
 
-def _print_link(address: str, token: str, who: str) -> None:
+def print_link(address: str, path: str, said: str) -> None:
     """The bare link on standard output, for scripts; what to know of it on standard error, for people."""
-    said = f"For {who}, valid once within {LASTS.days} days; --address sets another host or port:"
-    print(said, file=sys.stderr, flush=True)
-    print(f"{address.rstrip('/')}/invitation/{token}")
+    if address == DEFAULT_ADDRESS:
+        said += "; for a server at another address give --address or the variable KPDEMO_ADDRESS"
+    print(f"{said}:", file=sys.stderr, flush=True)
+    print(f"{address.rstrip('/')}{path}")
+
+
+def _print_invitation(address: str, token: str, who: str) -> None:
+    print_link(address, f"/invitation/{token}", f"For {who}, valid once within {LASTS.days} days")
 
 
 def _account_json(account: Account) -> dict[str, object]:

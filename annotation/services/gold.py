@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -74,6 +75,9 @@ from annotation.translation import _, ngettext
 from annotation.types import Cause, Clock, ProjectSettings, RatedPair, utcnow
 from db import Database
 from db.models import Adjudication, AuditEvent, Comment, Export, Pair, Project, Rating, RatingChange, User
+
+_WORD = re.compile(r"[\w-]+")
+"""An id that needs no quotes in a sentence."""
 
 
 def pairs_with_grades(
@@ -240,7 +244,7 @@ def check_counts(session: Session, project: Project, options: ExportOptions) -> 
         )
     missing = counts.pairs - counts.with_gold
     if missing and options.unfinished is Unfinished.REFUSE:
-        raise UnfinishedError(_missing_text(counts, first_unfinished(session, project)))
+        raise UnfinishedError(_missing_text(counts, first_unfinished(session, project)), missing)
     return counts
 
 
@@ -250,10 +254,10 @@ def _missing_text(counts: GoldCounts, first: tuple[str, str] | None) -> str:
     figures = {"count": f"{missing:,}", "pairs": f"{counts.pairs:,}"}
     said = (
         ngettext(
-            "{count} of {pairs} pairs has no gold grade yet, it is {pair} ({type})",
-            "{count} of {pairs} pairs have no gold grade yet, the first is {pair} ({type})",
+            "{count} of {pairs} pairs has no gold grade yet, it is pair {pair} ({type})",
+            "{count} of {pairs} pairs have no gold grade yet, the first is pair {pair} ({type})",
             missing,
-            pair=repr(first[1]),
+            pair=first[1] if _WORD.fullmatch(first[1]) else repr(first[1]),
             type=first[0],
             **figures,
         )

@@ -861,6 +861,7 @@ def build_agreement_page(handlers: AgreementHandlers, page: gr.Blocks) -> None:
         js=KEEP_FOLDS,
         api_name="refresh_agreement",
         show_progress="minimal",
+        show_progress_on=parts["status"],
     )
     for listen, name in ((ask.click, "again"), (width.submit, "by_enter")):
         listen(handlers.plan, width, parts["plan"], api_name=f"plan_pairs_{name}", **QUIETLY)

@@ -472,6 +472,7 @@ def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> Le
         concurrency_id="leaderboard",
         concurrency_limit=2,
         show_progress="minimal",
+        show_progress_on=parts["status"],
     )
     gr.on(  # one event: what the two lists ask for comes in their order
         [first.change, second.change],

@@ -353,7 +353,12 @@ def build_predictions_page(handlers: PredictionsHandlers, page: gr.Blocks) -> No
     keep_reason(opened, told)
     opened.then(None, js=FORGET_SENT, api_name="forget_sent")
     run.click(
-        handlers.count, [threshold, k, skip], outputs, api_name="count_predictions", show_progress="minimal"
+        handlers.count,
+        [threshold, k, skip],
+        outputs,
+        api_name="count_predictions",
+        show_progress="minimal",
+        show_progress_on=figures,
     )
     order.input(
         handlers.choose_order,

@@ -1143,7 +1143,7 @@ def build_project_page(
             quality_settings, filling_quality, quality_changed = build_quality_section(quality)
         with gr.Tab(_("Settings"), id="settings"):
             settings = _build_settings_tab(handlers)
-        with gr.Tab(_("Gold"), id="gold") as gold_tab:
+        with gr.Tab(_("Gold"), id="gold"):  # which the menu leads to, and no tab that is shown
             filling_gold = build_export_section(exports)
         with gr.Tab(_("Events"), id="events") as events_tab:
             section_heading(_("What was done"), "project-events-heading")
@@ -1178,7 +1178,6 @@ def build_project_page(
     _show_counts(handlers, [pairs_tab.counts, events], counted_anew, events_tab)
     header.after(settings.saving, *members_changed)  # it has the name and where the roles lead
     filling_gold.after(*pairs_changed)
-    filling_gold.when(gold_tab.select, name="show_export_now")
     filling_quality.when(quality_tab.select)
 
 

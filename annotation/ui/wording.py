@@ -29,7 +29,9 @@ from kpdemo.ui.html import escape, group_digits
 
 ROLE_ORDER = (Role.ADMINISTRATOR, Role.ADJUDICATOR, Role.EDITOR, Role.WRITER, Role.RATER)
 
-_QUOTED_OR_GROUPED = re.compile(r"'[^']*'|“[^”]*”|(?<![\d,.])\d{1,3}(?:,\d{3})+(?!\d|[,.]\d)")
+_QUOTED_OR_NUMBER = re.compile(
+    r"'[^']*'|“[^”]*”|(?<![\d,.])(?:(?P<grouped>\d{1,3}(?:,\d{3})+)|(?<![A-Za-z_])\d+\.\d+)(?!\d|[,.]\d)"
+)
 
 
 def figure(number: float, decimals: int = 3, *, sign: str = "") -> str:
@@ -38,16 +40,18 @@ def figure(number: float, decimals: int = 3, *, sign: str = "") -> str:
 
 
 def regroup_numbers(sentence: str) -> str:
-    """A sentence of the command line too, its numbers grouped as those of pages; what it quotes stays.
+    """A sentence of the command line too, its numbers written as those of pages; what it quotes stays.
 
-    >>> regroup_numbers("1,183 of 2,000 pairs have no gold grade yet, the first is 'p-1,000'")
-    "1\u202f183 of 2\u202f000 pairs have no gold grade yet, the first is 'p-1,000'"
+    >>> regroup_numbers("1,183 of 2,000 pairs have no gold grade yet, the first is pair 'p-1,000'")
+    "1\u202f183 of 2\u202f000 pairs have no gold grade yet, the first is pair 'p-1,000'"
     """
-    return _QUOTED_OR_GROUPED.sub(_regroup_match, sentence)
+    return _QUOTED_OR_NUMBER.sub(_rewrite_match, sentence)
 
 
-def _regroup_match(found: re.Match[str]) -> str:
-    return found[0] if found[0][0] in "'“" else group_digits(int(found[0].replace(",", "")))
+def _rewrite_match(found: re.Match[str]) -> str:
+    if found["grouped"]:
+        return group_digits(int(found["grouped"].replace(",", "")))
+    return found[0] if found[0][0] in "'“" else write_number(found[0])
 
 
 def all_withdrawn_text(withdrawn: int) -> str:

@@ -208,6 +208,15 @@ def json_body(model: type[_Model]) -> Callable[..., Any]:
     return read
 
 
+async def _no_body(request: Request) -> None:
+    if (await read_content(request)).strip() not in (b"", b"{}"):
+        raise BodyError("This address takes no body: send none.")
+
+
+NoBody = Annotated[None, Depends(_no_body)]
+"""For routes that take none: what is sent there was meant for another."""
+
+
 def answers(model: type[BaseModel], status: int = 200) -> dict[int | str, dict[str, Any]]:
     """What the description of a route says of its answer."""
     return {status: {"model": model, "description": model.__doc__ or "As asked for."}}

@@ -34,6 +34,7 @@ from annotation.web.api import (
     Account,
     Body,
     BodyError,
+    NoBody,
     Number,
     ProjectId,
     answers,
@@ -273,7 +274,7 @@ def build_rating_routes(services: Services, names: PairNames, prefix: str = API)
         return {"saved_at": keep(id, user.id, body.text, body.flagged).isoformat()}
 
     @router.post("/projects/{project}/training", responses=answers(QueueAnswer))
-    def try_again(user: Account, project: ProjectId) -> Result:
+    def try_again(user: Account, project: ProjectId, body: NoBody) -> Result:
         return trained(training.try_again(project, user.id), user)
 
     @router.put("/training/{pair}/rating", responses=answers(Trained), openapi_extra=describe_body(Grade))
@@ -285,7 +286,7 @@ def build_rating_routes(services: Services, names: PairNames, prefix: str = API)
     stops = new_router(STOPS_AT_ONCE, prefix)
 
     @stops.post("/projects/{project}/stop", responses=answers(Nothing))
-    def stop(user: Account, project: ProjectId) -> Result:
+    def stop(user: Account, project: ProjectId, body: NoBody) -> Result:
         assignments.give_back(project, user.id)
         return {}
 

@@ -45,6 +45,7 @@ from kpdemo.io.files import LINE_SUFFIXES, TABLE_SUFFIXES, plain_name
 from kpdemo.locale import _, mark
 from kpdemo.statistics import harmonic_mean
 from kpdemo.text import shorten
+from kpdemo.translation import write_number
 from kpdemo.types import Document
 from kpdemo.ui.files import KEPT_MINUTES, MOST_FILES, checked_files, in_turn_of_files, own_copies
 from kpdemo.ui.html import documents_text, escape, group_digits
@@ -118,14 +119,15 @@ def documents_html(runs: Sequence[Run], dataset: str, details: Path) -> str:
         for place in places:
             both = lines[place], lines[run * number + place]
             apart = both[1]["present"]["F1@5"] - both[0]["present"]["F1@5"]
-            body.append(_document_row_html(both[0], f"{apart:+.3f}", both, each_with_f1=True))
+            figure = write_number(f"{apart:+.3f}")
+            body.append(_document_row_html(both[0], figure, both, each_with_f1=True))
         title = _("Documents where {other} differs most from {first}", other=names[run], first=names[0])
         parts.append(_folded(title, [_("Difference"), names[0], names[run]], body))
     return "".join(parts)
 
 
 def f1_of(line: Row) -> str:
-    return decimals(line["present"]["F1@5"])
+    return write_number(decimals(line["present"]["F1@5"]))
 
 
 def _f1(scores: KindScores) -> float | None:
@@ -413,7 +415,7 @@ def _meaning(name: str) -> str:
 def _row_html(label: str, cells: Sequence[Sequence[str]], firsts: Collection[int]) -> str:
     """The lines of a cell under one another, the first of them the figure."""
     numbers = "".join(
-        f'<td class="number{" first" * (place in firsts)}">{figure}{_more_html(more)}</td>'
+        f'<td class="number{" first" * (place in firsts)}">{write_number(figure)}{_more_html(more)}</td>'
         for place, (figure, *more) in enumerate(cells)
     )
     name = escape(label).replace("_", "_<wbr>")  # names of files are long, and have no spaces
@@ -421,7 +423,7 @@ def _row_html(label: str, cells: Sequence[Sequence[str]], firsts: Collection[int
 
 
 def _more_html(lines: Sequence[str]) -> str:
-    return "".join(f"<br><small>{escape(line)}</small>" for line in lines)
+    return "".join(f"<br><small>{escape(write_number(line))}</small>" for line in lines)
 
 
 def _sentence_html(text: str) -> str:

@@ -436,6 +436,7 @@ class ModelShelf:
                 models.problems[name] = _sentence(name, error)
                 raise ModelLoadError(models.problems[name]) from error
             models.problems.pop(name, None)
+            tell(0.0)
         return replace(models.opened[name], stop=stop)
 
 

@@ -20,7 +20,7 @@ from fastapi import FastAPI, Response
 from fastapi.middleware.cors import CORSMiddleware
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
-from starlette.responses import HTMLResponse, PlainTextResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -71,8 +71,23 @@ def add_documentation(server: FastAPI, site: Path) -> str:
     return "docs/"
 
 
+NOT_BUILT = """These are the pages of the documentation one by one. To have them as a site, with a menu and a
+search, run `make docs` and start the server again.
+"""
+
+
 def _add_pages(server: FastAPI, folder: Path) -> None:
     """Serve each Markdown file of the documentation, at the address that it has in the site."""
+
+    @server.get("/docs")
+    def lead_to_start() -> RedirectResponse:
+        return RedirectResponse("docs/")
+
+    @server.get("/docs/")
+    def show_start() -> HTMLResponse:
+        start = folder / "index.md"
+        text = start.read_text(encoding="utf-8") if start.is_file() else ""
+        return HTMLResponse(page_html("Documentation – kpdemo", f"{NOT_BUILT}\n{text}"))
 
     @server.get("/docs/{name}.{suffix}")
     def show_page(name: str, suffix: str) -> HTMLResponse:

@@ -35,6 +35,8 @@ class Settings:
     wordnet: Path | None
     """The folder of WordNet's files; None is where the system has them."""
     in_space: bool
+    address: str = ""
+    """Where visitors find the pages, for links; empty for host and port."""
     documentation: str = ""
     """Where visitors find it; empty leaves them the folder of the program."""
     log_format: str = "plain"
@@ -92,6 +94,14 @@ def read_settings(arguments: Sequence[str] | None, environment: Mapping[str, str
         default=environment.get("KPDEMO_WORDNET") or None,
         help="the folder of WordNet 3.0 for word senses; default: the variable KPDEMO_WORDNET, "
         "else /usr/share/wordnet",
+    )
+    parser.add_argument(
+        "--address",
+        metavar="URL",
+        type=web_address,
+        default=environment.get("KPDEMO_ADDRESS") or "",
+        help="address of the pages, for links that are printed; default: the variable KPDEMO_ADDRESS, else "
+        "host and port",
     )
     parser.add_argument(
         "--documentation",

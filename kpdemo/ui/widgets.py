@@ -337,8 +337,12 @@ def page_of(request: gr.Request | None) -> str:
 
 
 def show_share(progress: gr.Progress, share: float, what: str) -> None:
-    """What is reported to `kpdemo.worker` appears in the bar of the event."""
-    progress(share, desc=what)
+    """What is reported to `kpdemo.worker` appears in the bar of the event, but never as done.
+
+    A short text is one piece of work to the part of a model that reports, and others follow it.
+    """
+    if share < 1:
+        progress(share, desc=_(what))
 
 
 def stop_button(stops: Stops, prefix: str) -> None:

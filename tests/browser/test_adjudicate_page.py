@@ -212,8 +212,7 @@ def test_save_is_in_view_under_long_texts_and_no_word_of_the_scale_is_broken(ben
         page.evaluate("scrollTo(0, 0)")
         expect(save).to_be_in_viewport(ratio=1)
         note.focus()
-        below = note.evaluate("e => e.getBoundingClientRect().bottom")
-        assert below <= save.bounding_box()["y"]
+        assert bottom(note) <= save.bounding_box()["y"]
         note.blur()
     for width in (701, 720, 1000, 1001):  # 720: a screen of 1440 at 200 %
         page.set_viewport_size({"width": width, "height": 450})
@@ -261,11 +260,18 @@ def test_n_and_p_walk_and_rest_while_writing_and_the_arrows_of_the_scale_go_with
         assert up.bounding_box()["x"] == before["x"]
 
 
+def bottom(place) -> float:
+    return place.evaluate("place => place.getBoundingClientRect().bottom")
+
+
 def test_a_pair_is_clicked_a_dot_is_taken_and_the_decision_saved(bench):
     desk = bench(3)
     page = desk.open()
     value = page.locator("#adjudicate-value b")
     heading(page, "p3")
+    assert bottom(page.locator("#adjudicate-note")) < page.locator("#adjudicate-save").bounding_box()["y"] - 8
+    for label in page.locator(".adj-causes label").all():  # the key is beside the meaning, under no name
+        assert label.locator("kbd").bounding_box()["x"] < label.locator("b").bounding_box()["x"]
     assert not any(name in page.content() for name in ("Anouk", "Bertil"))  # of raters
     for id in ("p1", "p3", "p2"):  # the last one is shown
         page.locator(f".adj-queue [data-pair='{desk.pair_id(id)}']").evaluate("pair => pair.click()")

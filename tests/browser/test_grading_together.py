@@ -105,7 +105,7 @@ def test_three_raters_grade_at_once_and_their_gold_is_right(empty_site, browser,
     expect(judge.locator("#adjudicate-item .empty")).to_contain_text("Nothing to decide")
 
     root = site.page(browser, "root", f"/annotate/project?project={project.id}")
-    root.get_by_role("tab", name="Gold").click()
+    root.get_by_role("link", name="Gold", exact=True).click()
     with root.expect_download() as download:
         root.locator("#export-download").click()
     download.value.save_as(tmp_path / "gold.zip")

@@ -137,7 +137,7 @@ def grade_all(pages: dict[str, Page], requested: dict[str, int]) -> dict[str, di
 def decide_and_export(page: Page, site: Site, asked: str, folder: Path) -> list[dict[str, Any]]:
     """Settle the one pair that is flagged; the lines of the gold set, which cannot be exported before."""
     open_annotation_page(page, f"{site.address}/annotate/project?{asked}")
-    page.get_by_role("tab", name="Gold").click()
+    page.get_by_role("link", name="Gold", exact=True).click()
     expect(page.locator("#export-result")).to_contain_text("1 of 10 pairs")
     expect(page.locator("#export-download")).to_have_count(0)
     open_annotation_page(page, f"{site.address}/annotate/adjudicate?{asked}")
@@ -148,7 +148,7 @@ def decide_and_export(page: Page, site: Site, asked: str, folder: Path) -> list[
     page.keyboard.press("Control+Enter")
     expect(page.locator("#adjudicate-item .empty")).to_contain_text("Nothing to decide")
     open_annotation_page(page, f"{site.address}/annotate/project?{asked}")
-    page.get_by_role("tab", name="Gold").click()
+    page.get_by_role("link", name="Gold", exact=True).click()
     with page.expect_download() as download:
         page.locator("#export-download").click()
     download.value.save_as(folder / "gold.zip")

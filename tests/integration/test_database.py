@@ -426,6 +426,22 @@ def test_a_connection_that_the_server_closed_is_replaced(postgresql_database, op
 
 
 @pytest.mark.parametrize("opened", WAYS.values(), ids=WAYS)
+def test_a_server_that_closes_new_connections_at_once_is_one_sentence(postgresql_database, opened):
+    add_user(postgresql_database, "ana")
+    end_connection(postgresql_database)
+
+    def close(connection, record) -> None:
+        end(postgresql_database, connection.info.backend_pid)
+
+    event.listen(postgresql_database.engine, "connect", close)
+    said = r"^postgresql://.+ closes new connections at once; try again"
+    with pytest.raises(UnreachableError, match=said), opened(postgresql_database):
+        pass
+    event.remove(postgresql_database.engine, "connect", close)
+    assert count(postgresql_database, User) == 1
+
+
+@pytest.mark.parametrize("opened", WAYS.values(), ids=WAYS)
 def test_a_connection_lost_in_the_middle_is_one_sentence_and_the_next_is_new(postgresql_database, opened):
     add_user(postgresql_database, "ana")
 

@@ -151,10 +151,10 @@ def test_what_meets_damage_says_which_database_and_what_to_do(sqlite_database, o
         session.execute(select(Project)).all()
 
 
-def test_the_check_of_a_database_without_tables_asks_for_an_upgrade(tmp_path):
-    database = Database(f"sqlite:///{tmp_path / 'bare.db'}")
-    database.path.touch()
-    [problem] = check(database).problems
-    database.dispose()
-    assert problem.startswith("There are no tables, not ")
-    assert "run `python -m db upgrade --database-url sqlite:///" in problem
+def test_the_check_of_a_database_of_an_earlier_revision_asks_for_an_upgrade(sqlite_database):
+    earlier = MIGRATIONS.revisions[0]
+    with sqlite_database.session() as session:
+        session.execute(text(f"UPDATE alembic_version SET version_num = '{earlier}'"))
+    [problem] = check(sqlite_database).problems
+    state = f"The tables are those of revision {earlier}, this version needs {MIGRATIONS.head}"
+    assert problem.startswith(f"{state}: run `python -m db upgrade --database-url sqlite:///")

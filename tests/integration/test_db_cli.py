@@ -52,6 +52,16 @@ def test_a_new_database_is_made_checked_backed_up_and_restored(tmp_path, capsys)
     assert out.endswith(": 76 rows. Everybody has to sign in again.\n")
 
 
+def test_a_new_file_with_nothing_in_it_is_said_to_be_empty_with_what_makes_its_tables(tmp_path, capsys):
+    new = tmp_path / "new.db"
+    new.touch()
+    said = f"There is nothing in {new} yet: make its tables with `python -m db upgrade --database-url sqlite:///{new}`."
+    assert run(capsys, "check", "--database-url", f"sqlite:///{new}") == (1, "", f"{said}\n")
+    status, out, err = run(capsys, "check", "--json", "--database-url", f"sqlite:///{new}")
+    assert (status, err) == (1, f"{said}\n")
+    assert json.loads(out) == {"ok": False, "revision": None, "newest": HEAD, "problems": [said], "rows": {}}
+
+
 def test_figures_are_printed_as_json(database, tmp_path, capsys):
     fill(database)
     database.dispose()  # restore refuses while anybody has the file open

@@ -195,7 +195,7 @@ def test_unfinished_pairs_are_refused_with_their_number_and_the_first(database, 
     with pytest.raises(ExportError) as error:
         export(rated, tmp_path / "g")
     assert str(error.value).startswith(
-        "3 of 6 pairs have no gold grade yet, the first is 'd-4' (sentence2phrase); "
+        "3 of 6 pairs have no gold grade yet, the first is pair d-4 (sentence2phrase); "
     )
     assert str(error.value).endswith(
         "; 2 lack ratings and 1 lacks a decision: have them graded and adjudicated, leave them out, or list "

@@ -36,10 +36,22 @@ def test_an_account_is_added_by_a_link(call, sqlite_database):
     assert status == 0
     assert out.startswith("https://rate.example/invitation/")
     assert out.count("\n") == 1  # nothing but the link, for scripts
-    assert err == "For Ana, valid once within 7 days; --address sets another host or port:\n"
+    assert err == "For Ana, valid once within 7 days:\n"
     invitations = InvitationService(sqlite_database, passwords=CHEAP)
     invitations.accept_invitation(out.strip().rpartition("/")[2], "", PASSWORD)
     assert AccountService(sqlite_database).require("Ana", None)
+
+
+def test_a_link_has_the_address_of_the_variable_and_a_guess_is_called_one(call, monkeypatch):
+    guess = "for a server at another address give --address or the variable KPDEMO_ADDRESS"
+    monkeypatch.delenv("KPDEMO_ADDRESS", raising=False)
+    _, out, err = call("add", "Ana")
+    assert out.startswith("http://127.0.0.1:7860/invitation/")
+    assert err == f"For Ana, valid once within 7 days; {guess}:\n"
+    monkeypatch.setenv("KPDEMO_ADDRESS", "http://localhost:8000")
+    _, out, err = call("invite", "Ana")
+    assert out.startswith("http://localhost:8000/invitation/")
+    assert guess not in err
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from kpdemo import cli
 from kpdemo.evaluation.measuring import measure_file, missing_message, without_gold_message
 from kpdemo.evaluation.report import caption_of_f1
 from kpdemo.io.documents import read_gold
+from kpdemo.translation import use_language
 from kpdemo.ui import evaluate
 from kpdemo.ui.evaluate import STOPPED, EvaluateHandlers
 from kpdemo.ui.models import ModelShelf
@@ -157,6 +158,18 @@ def test_a_figure_stands_over_its_interval_and_a_single_document_is_told(handler
     assert cells[0] == ["0.571"]
     assert "gold: 1 document has present gold keyphrases; from one there is no interval." in html
     assert "Differences" not in html
+
+
+def test_figures_have_a_decimal_comma_where_the_language_has_one(handlers, write):
+    nothing = [{**row, "present": [], "absent": []} for row in FOUND]
+    files = write("gold.jsonl", GOLD), write("found.jsonl", FOUND), write("nothing.jsonl", nothing)
+    with use_language("fr"):
+        html, _ = run(handlers, *files)
+    figures = [figure for table in cells_of(html, "count_empty") for _, cells in table for figure in cells]
+    assert ["0,286"] in figures
+    assert ["-0,286", "p=1,000"] in figures
+    assert "F1@5</small> 0,571" in html
+    assert not any("." in line for lines in figures for line in lines)
 
 
 def test_each_further_file_is_compared_with_the_first(handlers, write):

@@ -62,3 +62,17 @@ def test_no_event_hides_a_field_until_it_is_answered(sqlite_database):
     }
     assert len(covering) > 30
     assert hidden == {}
+
+
+def test_an_event_that_is_waited_for_shows_one_timer(sqlite_database):
+    """Gradio runs one on every part that an event fills, unless it is told where."""
+    public = app.build_app(ModelShelf({"default": "a fake"}, FakePredictor))
+    for pages in (public, build_annotation_pages(open_services(sqlite_database))):
+        several = [
+            event.api_name
+            for event in pages.fns.values()
+            if event.fn is not None
+            and event.show_progress != "hidden"
+            and len(event.show_progress_on or event.outputs) > 1
+        ]
+        assert several == []

@@ -720,6 +720,13 @@ def test_the_documentation_has_an_address_where_it_is_told_or_in_a_space(argumen
     assert app.read_settings(arguments, environment).documentation == address
 
 
+def test_links_have_the_address_of_the_pages_where_it_is_told():
+    told = {"KPDEMO_ADDRESS": "https://rate.example.org"}
+    assert app.read_settings([], told).address == "https://rate.example.org"
+    assert app.read_settings(["--address", "http://x.org"], told).address == "http://x.org"
+    assert app.read_settings([], {"KPDEMO_ADDRESS": ""}).address == ""
+
+
 def test_an_address_of_the_documentation_that_is_none_is_refused(capsys):
     with pytest.raises(SystemExit):
         app.read_settings(["--documentation", "javascript:alert(1)"], {})

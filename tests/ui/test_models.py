@@ -16,7 +16,7 @@ from kpdemo.pipeline import Pipeline
 from kpdemo.predictors import DEFAULT_FOLDER
 from kpdemo.types import Document, PointKind, PredictionOptions, PredictionRequest, finds_absent
 from kpdemo.ui.models import MOST_LONG, ModelShelf
-from kpdemo.worker import Stop, listen_with, tell
+from kpdemo.worker import READING, Stop, listen_with, tell
 from tests.fakes import FakePredictor, MappedPredictor
 from tests.processes import PATIENCE, wait_for
 
@@ -53,10 +53,10 @@ def test_the_first_to_ask_a_model_hears_that_it_is_loaded():
     with listen_with(lambda share, what: heard.append((share, what))):
         shelf.answer(QUESTION)
         shelf.answer(QUESTION)
-    assert heard == [(0.0, "Loading the model default")]
+    assert heard == [(0.0, "Loading the model default"), (0.0, READING)]
     with listen_with(lambda share, what: heard_there.append(what)):
         loud.open("first")
-    assert heard_there == ["Loading the model first"]
+    assert heard_there == ["Loading the model first", READING]
 
 
 def test_one_call_at_a_time():

@@ -147,6 +147,18 @@ def test_who_stops_for_today_gives_the_pairs_at_hand_to_others_at_once(server, s
     assert [pair["id"] for pair in staying.queue()["pairs"]] == list(world.pairs)
 
 
+def test_a_body_where_none_is_taken_is_refused_and_nothing_is_done(server, sqlite_database):
+    world = new_world(sqlite_database, pairs=1, raters=2, k=1)
+    leaving, staying = (Browser(server, world, rater) for rater in world.raters)
+    assert len(leaving.queue()["pairs"]) == 1
+    for path in ("stop", "training"):
+        answer = leaving.send("POST", f"projects/{world.project}/{path}", {"pair": 1})
+        assert (answer.status_code, answer.json()["error"]) == (422, "This address takes no body: send none.")
+    assert staying.queue()["pairs"] == []
+    assert leaving.send("POST", f"projects/{world.project}/stop", {}).status_code == 200
+    assert len(staying.queue()["pairs"]) == 1
+
+
 def test_who_is_no_rater_in_a_project_has_nothing_to_stop_there(server, world):
     from_elsewhere = Browser(server, world, new_world(world.database, pairs=1, raters=1, k=1).raters[0])
     answer = from_elsewhere.send("POST", f"projects/{world.project}/stop")

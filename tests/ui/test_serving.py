@@ -77,7 +77,7 @@ def test_elsewhere_only_this_machine_is_a_proxy(monkeypatch):
 
 def test_the_documentation_is_served_once_it_has_been_built(tmp_path):
     server = FastAPI(docs_url=None)
-    assert add_documentation(server, tmp_path) == ""
+    assert add_documentation(FastAPI(docs_url=None), tmp_path) == ""
     (tmp_path / "index.html").write_text("<title>kpdemo</title>", encoding="utf-8")
     assert add_documentation(server, tmp_path) == "docs/"
     assert "<title>kpdemo</title>" in TestClient(server).get("/docs/").text
@@ -86,11 +86,16 @@ def test_the_documentation_is_served_once_it_has_been_built(tmp_path):
 def test_each_page_of_the_documentation_is_there_before_the_site_has_been_built(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "rater.md").write_text("# For *raters*", encoding="utf-8")
+    (tmp_path / "docs" / "index.md").write_text("[Rate](rater.md)", encoding="utf-8")
     (tmp_path / "secret.md").write_text("secret", encoding="utf-8")
     server = FastAPI(docs_url=None)
     add_documentation(server, tmp_path / "site")
     client = TestClient(server)
     assert "For <em>raters</em>" in client.get("/docs/rater.html").text
     assert client.get("/docs/rater.md").text == client.get("/docs/rater.html").text  # as the pages link
+    start = client.get("/docs")
+    assert (start.url.path, start.status_code) == ("/docs/", 200)
+    assert "run <code>make docs</code> and start the server again" in start.text
+    assert '<a href="rater.md"' in start.text
     for missing in ("none.html", "..%2Fsecret.html", "rater.txt"):
         assert client.get(f"/docs/{missing}").status_code == 404

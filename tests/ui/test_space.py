@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kpdemo.translation import use_language
 from kpdemo.types import Keyphrase, PointKind, Prediction, VectorPoint, VectorSpace
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.space import (
@@ -404,13 +405,15 @@ def test_how_far_a_text_is_read_is_shown():
     class Telling(MappedPredictor):
         def vectors(self, document, **options):
             tell(0.25)
+            tell(1.0)  # by one part of a model, before the others begin
             return super().vectors(document, **options)
 
     shown = []
     handlers = SpaceHandlers(ModelShelf({"default": "a model"}, Telling))
     fields = (TEXT, "default", "", "", "", Method.PCA.value)
-    handlers.draw(*fields, progress=lambda share, desc: shown.append((share, desc)))
-    assert (0.25, "Reading") in shown
+    with use_language("fr"):
+        handlers.draw(*fields, progress=lambda share, desc: shown.append((share, desc)))
+    assert shown == [(0.0, "Chargement du modèle default"), (0.0, "Lecture"), (0.25, "Lecture")]
 
 
 def test_groups_lie_together_and_are_named_by_the_words_that_their_phrases_share():

@@ -12,10 +12,12 @@ import pytest
 from annotation.authoring import JudgedPair, bins_of, writing_report
 from annotation.errors import UnfinishedError
 from annotation.relevance import Average, JudgingOptions
+from annotation.reliability.planning import Plan, PlannedWidth
 from annotation.scale import CLSS
 from annotation.services.gold import GoldCounts, _missing_text
 from annotation.services.quality import Standing
 from annotation.types import User
+from annotation.ui.agreement import plan_html
 from annotation.ui.figures import grades_chart
 from annotation.ui.predictions import figures_html
 from annotation.ui.projects import closed_html
@@ -23,6 +25,7 @@ from annotation.ui.quality import standings_html
 from annotation.ui.wording import figure, regroup_numbers
 from annotation.ui.writing import ReportHandlers, distribution_chart, distribution_html, matrix_html
 from annotation.wording import share_text
+from kpdemo.translation import use_language
 
 BINS = bins_of(CLSS)
 
@@ -103,10 +106,34 @@ def test_the_chart_of_the_writing_report_is_saved_under_a_harmless_name():
 
 def test_a_sentence_of_the_command_line_has_its_numbers_as_pages_write_them():
     counts = GoldCounts(2_000, 817, 0)
-    html = closed_html(str(UnfinishedError(_missing_text(counts, ("sentence2phrase", "p-1,000")))))
+    html = closed_html(str(UnfinishedError(_missing_text(counts, ("sentence2phrase", "p-1,000")), 817)))
     assert "817 of 2\u202f000 pairs have no gold grade yet, the first is" in html
-    assert "p-1,000" in html
+    assert "pair &#x27;p-1,000&#x27; (" in html
     assert regroup_numbers("12,345,678 pairs, 1,2 or 1,2345") == "12\u202f345\u202f678 pairs, 1,2 or 1,2345"
+    assert regroup_numbers("0.250 in 1,183 pairs") == "0.250 in 1\u202f183 pairs"
+    with use_language("de"):
+        said = "1,183 Paare, von 0.250 auf -0.50, “0.25” und '1.5' in v1.2.3 und v1.2"
+        assert regroup_numbers(said) == said.replace("1,183", "1\u202f183").replace("0.250", "0,250").replace(
+            "-0.50", "-0,50"
+        )
+
+
+def test_a_plan_of_more_pairs_has_its_decimals_as_the_language_writes_them():
+    steps = (PlannedWidth(20, 0.56), PlannedWidth(100, 1.25))
+    plan = Plan(0.5, 100, 2.5, 1.25, steps=steps, exponent=-0.52, spread=(0.8, 1.2)).for_width(0.5)
+    with use_language("de"):
+        told = plan_html(plan, 3)
+    assert "im Mittel 2,5 Bewertungen" in told
+    assert "von 1,250 auf 0,5" in told
+    assert re.findall(r"\d\.\d", told) == []
+
+
+def test_a_single_pair_without_a_gold_grade_is_spoken_of_as_one():
+    counts = GoldCounts(5, 1, 0)
+    assert str(UnfinishedError(_missing_text(counts, ("sentence2phrase", "3")), 1)) == (
+        "1 of 5 pairs has no gold grade yet, it is pair 3 (sentence2phrase); 1 lacks ratings: have it graded "
+        "and adjudicated, leave it out, or list it in a separate file."
+    )
 
 
 ROOT = Path(__file__).parents[2]

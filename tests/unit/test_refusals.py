@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
 
@@ -30,7 +31,7 @@ from annotation.web.api import BodyError, LargeBodyError, refusal, status_of
         (TrainingPairsError, 403),
         (NotFoundError, 404),
         (AssignmentError, 409),
-        (UnfinishedError, 409),
+        (partial(UnfinishedError, missing=1), 409),
         (WritingError, 409),
         (StaleTextError, 412),
         (LargeBodyError, 413),
