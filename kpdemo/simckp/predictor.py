@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kpdemo.candidates.coordination import SharedHead
 from kpdemo.errors import ModelLoadError
 from kpdemo.identity import kind_of
 from kpdemo.routing import latin_documents
@@ -80,12 +81,14 @@ class Proposer:
         documents: Iterable[Document],
         vectors: NDArray[np.float32] | None = None,
         texts: Sequence[TextTerms] | None = None,
+        shared: Sequence[Sequence[SharedHead]] | None = None,
     ) -> Iterator[list[AbsentCandidate]]:
         """The candidates of each document, in order; documents are read as the answers are taken.
 
         Args:
             vectors: (B, D) of the documents by the bank's encoder, when they are known already.
             texts: the bank's terms in each document, when they are known already.
+            shared: phrases of each document's coordinations, proposed beside terms of the bank.
         """
         waiting = iter(documents)
         first = 0
@@ -96,8 +99,9 @@ class Proposer:
             retrieved = self.retrieved_terms(
                 batch, None if vectors is None else vectors[own], None if texts is None else texts[own]
             )
-            for document, phrases, terms in zip(batch, generated, retrieved, strict=True):
-                yield merge_candidates(document, phrases, terms)
+            more = [()] * len(batch) if shared is None else shared[own]
+            for document, phrases, terms, others in zip(batch, generated, retrieved, more, strict=True):
+                yield merge_candidates(document, phrases, terms, others if terms else ())
             first += len(batch)
 
     def generated(self, documents: list[Document]) -> list[list[GeneratedPhrase]]:
@@ -130,20 +134,28 @@ def rank_as_proposed(
 ) -> Ranking:
     """By the score of their only source: the bank's, which `selection` calibrates, or a log-probability.
 
+    Those of the text's coordinations come behind the `BEFORE_COORDINATIONS` best of it.
+
     Args:
         floor: the least probability of one that is given.
     """
     kind_of = PhraseKinds(document)
-    scores = [_score(candidate) for candidate in candidates]
+    scores = _scores(candidates)
     shown = selection.calibration.probabilities(np.array(scores)) if selection else np.exp(scores)
     kinds = [kind_of(candidate.text) for candidate in candidates]
     return rank_candidates(candidates, scores, shown.tolist(), kinds, selection, LEAST_ABSENT, floor)
 
 
-def _score(candidate: AbsentCandidate) -> float:
-    score = candidate.generated if candidate.retrieved is None else candidate.retrieved
-    assert score is not None  # a candidate has a source
-    return score
+BEFORE_COORDINATIONS = 20
+"""Terms that come first: authors seldom choose a phrase of a coordination, indexers more often than the best
+term; see docs/how_it_works.md."""
+
+
+def _scores(candidates: Sequence[AbsentCandidate]) -> list[float]:
+    own = [one.generated if one.retrieved is None else one.retrieved for one in candidates]
+    known = sorted((score for score in own if score is not None), reverse=True)
+    [behind] = known[:BEFORE_COORDINATIONS][-1:] or [0.0]
+    return [behind if score is None else score for score in own]
 
 
 BANK, RERANKER = "bank", "reranker"
@@ -318,7 +330,9 @@ class SystemPredictor:
         if not documents:
             return []
         retriever = self.proposer.retriever
-        candidates = list(self.proposer.propose(documents, vectors, [one.terms for one in read]))
+        # A reranker has not learnt to rank phrases of coordinations.
+        shared = None if self.reranker else [one.shared for one in read]
+        candidates = list(self.proposer.propose(documents, vectors, [one.terms for one in read], shared))
         if self.reranker is not None:
             shares = retriever is not None and self.reranker.encoder is retriever.encoder
             return self.reranker.rank(
