@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from socket import socket
 
 from kpdemo.ui.start import (
     Settings,
@@ -180,6 +181,13 @@ def build_server(context: AppContext) -> FastAPI:
     return server
 
 
+def visitors_address(settings: Settings, listener: socket) -> str:
+    """Where people find the pages, as far as it is known."""
+    if settings.address:
+        return settings.address.rstrip("/")
+    return "https://ADDRESS-OF-THE-SPACE" if settings.in_space else address_of(listener)
+
+
 def main(arguments: Sequence[str] | None = None, workers: Workers | None = None) -> int:
     """Serve until Ctrl+C or SIGTERM, with the models in `workers` if they have been started already."""
     settings = read_settings(arguments, os.environ)
@@ -195,7 +203,7 @@ def main(arguments: Sequence[str] | None = None, workers: Workers | None = None)
         services = context.annotation
         if services is not None:
             opened.callback(services.database.dispose)  # SQLite then has everything in one file
-        address = settings.address.rstrip("/") or address_of(listener)
+        address = visitors_address(settings, listener)
         notes = start_notes(services, address, in_space=settings.in_space) if services else []
         server = build_server(context)
         work = lambda: server.state.metrics.work  # noqa: E731

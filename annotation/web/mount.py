@@ -46,8 +46,7 @@ def start_notes(services: Services, address: str, *, in_space: bool) -> list[str
         )
     token = services.invitations.setup_token()
     if token is not None:
-        where = "https://ADDRESS-OF-THE-SPACE" if in_space else address
-        notes.append(f"Nobody can sign in yet. Make the first account at {where}/set-up/{token}")
+        notes.append(f"Nobody can sign in yet. Make the first account at {address}/set-up/{token}")
     return notes
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -720,11 +721,21 @@ def test_the_documentation_has_an_address_where_it_is_told_or_in_a_space(argumen
     assert app.read_settings(arguments, environment).documentation == address
 
 
-def test_links_have_the_address_of_the_pages_where_it_is_told():
-    told = {"KPDEMO_ADDRESS": "https://rate.example.org"}
-    assert app.read_settings([], told).address == "https://rate.example.org"
-    assert app.read_settings(["--address", "http://x.org"], told).address == "http://x.org"
-    assert app.read_settings([], {"KPDEMO_ADDRESS": ""}).address == ""
+@pytest.mark.parametrize(
+    ("arguments", "environment", "address"),
+    [
+        ([], {"KPDEMO_ADDRESS": "https://rate.example.org/"}, "https://rate.example.org"),
+        (["--address", "http://x.org"], {"KPDEMO_ADDRESS": "https://rate.example.org"}, "http://x.org"),
+        ([], {"KPDEMO_ADDRESS": "https://me-it.hf.space", "SPACE_ID": "me/it"}, "https://me-it.hf.space"),
+        ([], {"SPACE_ID": "me/it"}, "https://ADDRESS-OF-THE-SPACE"),
+        ([], {"KPDEMO_ADDRESS": ""}, "http://127.0.0.1:"),
+    ],
+)
+def test_the_first_link_has_the_address_of_the_pages_where_it_is_told(arguments, environment, address):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        found = app.visitors_address(app.read_settings(arguments, environment), listener)
+    assert found.startswith(address)
+    assert not found.endswith("/")
 
 
 def test_an_address_of_the_documentation_that_is_none_is_refused(capsys):
