@@ -23,7 +23,7 @@ class SharedHead:
 
     Attributes:
         text: the phrase, as the document writes its words.
-        whole: what the document has in its place, on one line.
+        whole: what the document has from the modifier to the head, on one line.
     """
 
     text: str
@@ -54,9 +54,8 @@ def shared_heads(document: Document, tagger: Tagger) -> list[SharedHead]:
             head = tokens[place + 2 : end]
             if not 0 < len(head) <= LONGEST_HEAD:
                 continue
-            modifiers = list(_modifiers(tokens, tags, place))
-            for modifier in reversed(modifiers):
-                whole = document.text[modifiers[-1].start : head[-1].end]
+            for modifier in reversed(list(_modifiers(tokens, tags, place))):
+                whole = document.text[modifier.start : head[-1].end]
                 text = " ".join(word.text for word in (modifier, *head))
                 found.setdefault(text, SharedHead(text, " ".join(whole.split())))
     return list(found.values())

@@ -69,8 +69,8 @@ class CandidateRanker:
         vector: NDArray[np.float32],
         bank: PhraseBank,
     ) -> NDArray[np.float32]:
-        """(P,) of the best candidates the network's logits; the others come after these, as far below the
-        last as they are by the extractor's scores.
+        """(P,) of the best candidates the network's logits; the others follow, as far below the last as they
+        are by the extractor's scores.
 
         Args:
             scores: (P,) the extractor's.

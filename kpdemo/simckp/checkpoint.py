@@ -187,7 +187,7 @@ def base_of(folder: Path) -> Path | None:
 
 
 def content_hash(folder: Path) -> str:
-    """A hash of what training takes from a checkpoint folder: all but its name, card and selection.
+    """A hash of what training takes from a checkpoint folder: all but its name, card, selection and ranker.
 
     So it stays the same when a part is saved again under another name, or its selection is learnt again.
 
@@ -198,12 +198,12 @@ def content_hash(folder: Path) -> str:
     files = {
         name: digest
         for name, digest in read_sums(folder).items()
-        if name != CONFIG and not name.endswith(".md")
+        if name not in (CONFIG, RANKER_WEIGHTS) and not name.endswith(".md")
     }
     taken = {
         name: value
         for name, value in stored_config(folder).items()
-        if name not in ("name", "selection", TRAINING)
+        if name not in ("name", "selection", RANKER, TRAINING)
     }
     return hashlib.sha256(json.dumps([files, taken], sort_keys=True).encode()).hexdigest()
 
@@ -516,10 +516,10 @@ def open_both(first: Path, second: Path) -> tuple[StoredModel, dict[str, Tensor]
     with ExitStack() as stack:
         one, other = (stack.enter_context(open_folder(folder, KIND)) for folder in (first, second))
         for folder, stored in ((first, one), (second, other)):
-            if SECOND in stored.config or BASE in stored.config:
+            if not stored.config.keys().isdisjoint((SECOND, RANKER, BASE)):
                 raise ModelLoadError(
-                    f"{folder} holds two extractors, or only differences from another model: give a single, "
-                    "complete one."
+                    f"{folder} holds two extractors, a ranker of candidates, or only differences from "
+                    "another model: give a single, complete extractor."
                 )
         unlike = _unlike(one, other)
         if unlike:

@@ -154,7 +154,7 @@ term; see docs/how_it_works.md."""
 def _scores(candidates: Sequence[AbsentCandidate]) -> list[float]:
     own = [one.generated if one.retrieved is None else one.retrieved for one in candidates]
     known = sorted((score for score in own if score is not None), reverse=True)
-    [behind] = known[:BEFORE_COORDINATIONS][-1:] or [0.0]
+    behind = known[BEFORE_COORDINATIONS - 1] if len(known) >= BEFORE_COORDINATIONS else -np.inf
     return [behind if score is None else score for score in own]
 
 

@@ -101,6 +101,10 @@ def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path], *, na
             raise ConfigError(
                 f"A model has a part {part} or a generator: leave one of them out of `parts` of [model]."
             )
+    if "candidate-ranker" in checkpoints and checkpoints.keys().isdisjoint(FOLDERS[BANK]):
+        raise ConfigError(
+            "A candidate-ranker needs the bank that it was trained with: add that to `parts` of [model]."
+        )
     if config.extractor and kind_of(config.extractor) not in (KIND, GENERATOR_KIND):
         raise ConfigError(
             f"The `extractor` of [model], {config.extractor}, is not a model with an extractor or generator "

@@ -105,6 +105,7 @@ def train_candidate_ranker(
             "train it with a section [profiles.ranker]."
         )
     extractor = load_checkpoint(config.extractor, device=device.type)
+    card = (config.extractor / CARD).read_text(encoding="utf-8")
     system = SystemPredictor(extractor, Proposer(retriever, None))
     features, labels, repeats = [], [], []
     for source in config.train:
@@ -135,7 +136,7 @@ def train_candidate_ranker(
         len(features),
         _figures(extractor, validation, [one.scores for one in validation]),
         _figures(replace(extractor, selection=selection), validation, rescored),
-        (config.extractor / CARD).read_text(encoding="utf-8"),
+        card,
     )
 
 

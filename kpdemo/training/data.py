@@ -63,8 +63,8 @@ class Source:
         skip_ids: a regular expression; rows whose id it matches at its start are left out.
         repeat: how often each document occurs in one epoch.
         skip: the first documents that pass and are left out.
-        limit: only this many of the first documents after these.
-        every: only every n-th row of those that pass.
+        every: only every n-th row of those after them.
+        limit: only this many of the first of these.
         fields: what the file calls fields of a document, such as {"title": "fr_title", "abstract": "fr"}.
         language: of its documents, where they do not say.
     """

@@ -22,7 +22,7 @@ from kpdemo.simckp.candidate_ranker import (
     best_candidates,
     candidate_features,
 )
-from kpdemo.simckp.checkpoint import RANKER_WEIGHTS, save_checkpoint
+from kpdemo.simckp.checkpoint import RANKER_WEIGHTS, content_hash, open_both, save_checkpoint
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, PairEncoder
 from kpdemo.simckp.encoder import load_backbone
 from kpdemo.simckp.examples import FEATURES, Example, Rows
@@ -242,6 +242,19 @@ def test_beside_a_bank_that_does_not_know_what_is_typical_the_extractors_order_s
     answers = [load_system(path, device="cpu").predict(documents()) for path in (folder / "plain", changed)]
     before, after = ([[one.text for one in answer.present] for answer in found] for found in answers)
     assert before == after
+
+
+def test_training_that_starts_from_it_does_not_see_it_and_two_extractors_do_not_take_it(folder):
+    known, ranked = folder / "extractor" / "checkpoint", folder / "ranked" / "checkpoint"
+    assert content_hash(known) == content_hash(ranked)
+    with pytest.raises(ModelLoadError, match="a ranker of candidates, or only differences"):
+        open_both(ranked, known)
+
+
+def test_a_model_without_its_bank_is_refused(folder):
+    parts = '["extractor", "candidate-ranker"]'
+    with pytest.raises(ConfigError, match="needs the bank that it was trained with"):
+        run("model", folder / "config.toml", output=folder / "none", overrides={"parts": parts})
 
 
 def test_a_damaged_one_is_refused(folder, tmp_path):

@@ -66,6 +66,16 @@ def test_they_come_behind_the_best_terms_and_keep_their_own_place_where_the_bank
     assert new.score == ranking.keyphrases[19].score
 
 
+def test_few_terms_do_not_lift_them():
+    document = Document("Something else.")
+    shared = [SharedHead("new ones", "new and old ones")]
+    candidates = merge_candidates(document, [], [RetrievedTerm("term", 9.0)], shared)
+    ranking = rank_as_proposed(document, candidates, Selection(0.0, Calibration()), 0.5)
+    assert [one.text for one in ranking.keyphrases] == ["term", "new ones"]
+    assert ranking.keyphrases[1].score < 1e-9
+    assert ranking.own == 1
+
+
 def test_the_default_model_proposes_them_in_english_only():
     model = load_system(DEFAULT_FOLDER, device="cpu")
     text = "We compare {} in wells. They hold sand back for years."
@@ -73,4 +83,5 @@ def test_the_default_model_proposes_them_in_english_only():
     french = Document("Nous comparons les copper and graphite screens.", language="fr")
     ranked = [model.predict([document])[0].ranked_absent for document in (english, french)]
     own = [[one.text for one in found.keyphrases if one.source is Origin.COORDINATION] for found in ranked]
+    assert model.reader.read_one(french).shared == []
     assert own == [["copper screens"], []]

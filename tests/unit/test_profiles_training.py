@@ -128,7 +128,7 @@ def test_the_card_tells_the_profiles_and_then_the_bank(folder):
 
 
 def test_a_ranker_puts_the_best_terms_in_order_and_there_is_a_floor(folder, tmp_path):
-    ranker = "{ train = [{ path = 'train.jsonl' }], skip = 8, ranked = 8, epochs = 2 }"
+    ranker = "{ train = [{ path = 'train.jsonl', skip = 8 }], ranked = 8, epochs = 2 }"
     run("profiles", folder / "config.toml", output=tmp_path, overrides={"ranker": ranker})
     retriever = load_bank(tmp_path / "checkpoint", device="cpu")
     assert retriever.bank.ranker.ranked == 8
