@@ -54,6 +54,7 @@ class Origin(StrEnum):
     GENERATED = "generated"
     RETRIEVED = "retrieved"
     BOTH = "both"
+    COORDINATION = "coordination"
 
 
 class Kind(StrEnum):

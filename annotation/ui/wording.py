@@ -30,7 +30,7 @@ from kpdemo.ui.html import escape, group_digits
 ROLE_ORDER = (Role.ADMINISTRATOR, Role.ADJUDICATOR, Role.EDITOR, Role.WRITER, Role.RATER)
 
 _QUOTED_OR_NUMBER = re.compile(
-    r"'[^']*'|“[^”]*”|(?<![\d,.])(?:(?P<grouped>\d{1,3}(?:,\d{3})+)|(?<![A-Za-z_])\d+\.\d+)(?!\d|[,.]\d)"
+    r"'[^']*'|“[^”]*”|(?<![\d,.])(?:(?P<grouped>\d{1,3}(?:,\d{3})+)|(?<![A-Za-z_])\d+\.\d+(?!\.?[A-Za-z_]))(?!\d|[,.]\d)"
 )
 
 

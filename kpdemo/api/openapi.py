@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import kpdemo
+from kpdemo.types import Origin
 
 _TEXT = "Graph kernels compare molecules by their common substructures."
 _DOCUMENT: dict[str, Any] = {
@@ -60,7 +61,7 @@ _ABSENT = {
         "text": {"type": "string"},
         "score": {"type": "number"},
         "kind": {"enum": ["reordered", "mixed", "unseen", "present"]},
-        "source": {"enum": ["generated", "retrieved", "both"]},
+        "source": {"enum": [origin.value for origin in Origin]},
         "evidence": {**_PHRASES, "description": "The phrases that support it."},
         "reason": {"type": "string", "description": "How they do, in a sentence."},
     },

@@ -68,14 +68,25 @@ def mine_chunks(document: Document, tagger: Tagger, config: CandidateConfig | No
     none is longer than `LONGEST_KEYPHRASE`.
     """
     config = config or CandidateConfig()
-    parts = [_read(text, offset, document.language) for text, offset in document_blocks(document)]
+    blocks = tagged_blocks(document, tagger)
     keys: set[str] = set()
-    for tokens, stems in parts:
-        words = [token.text for token in tokens]
-        tags = [_tag(word, tag) for word, tag in zip(words, tagger.tag(words), strict=True)]
+    for _, stems, tags in blocks:
         for first, end in _chunks(tags):
             keys.update(_ngrams(stems[first:end], tags[first:end], config))
-    return _located(parts, keys, config.longest)
+    return _located([(tokens, stems) for tokens, stems, _ in blocks], keys, config.longest)
+
+
+@lru_cache(maxsize=2)  # a document's candidates and its coordinations are looked for one after the other
+def tagged_blocks(document: Document, tagger: Tagger) -> list[tuple[list[Token], list[str], list[str]]]:
+    """The tokens of each block of a document, see `kpdemo.lines`, their stems, and the tags that the grammar
+    reads."""
+    blocks = []
+    for text, offset in document_blocks(document):
+        tokens, stems = _read(text, offset, document.language)
+        words = [token.text for token in tokens]
+        tags = [_tag(word, tag) for word, tag in zip(words, tagger.tag(words), strict=True)]
+        blocks.append((tokens, stems, tags))
+    return blocks
 
 
 def _tag(word: str, tag: str) -> str:

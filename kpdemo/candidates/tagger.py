@@ -91,7 +91,7 @@ def tagger_form(word: str) -> str:
     return "1" if word == "<digit>" else word.translate(_CURLY)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # what it tagged is kept by tagger
 class Tagger:
     """NLTK's averaged perceptron (Honnibal 2013) with weights of our own training, read as an array.
 

@@ -41,6 +41,7 @@ from kpdemo.io.files import parse_json, replace_file
 from kpdemo.languages import ENGLISH
 from kpdemo.simckp.bert import BertConfig, BertEncoder, with_bert_state
 from kpdemo.simckp.calibration import Calibration, ExpectedF1
+from kpdemo.simckp.candidate_ranker import CANDIDATE_FEATURES, CandidateRanker
 from kpdemo.simckp.extractor import (
     ContrastiveExtractor,
     ExtractorConfig,
@@ -49,6 +50,7 @@ from kpdemo.simckp.extractor import (
     SimckpPredictor,
     encoder_of,
 )
+from kpdemo.simckp.feature_network import FeatureNetwork
 from kpdemo.simckp.storage import Storage, pack, pack_differences, unpack, unpack_differences, unset_weights
 
 FORMAT = 1
@@ -139,7 +141,7 @@ def open_folder(folder: Path, kind: str) -> Iterator[StoredModel]:
         ModelLoadError: a file is missing or damaged, or the folder holds another kind of model.
     """
     check_sums(folder, FILES)
-    try:
+    with _damage_reported(folder):
         config = parse_json((folder / CONFIG).read_text(encoding="utf-8"))
         if (config["kind"], config["format"]) != (kind, FORMAT):
             raise ModelLoadError(
@@ -151,6 +153,12 @@ def open_folder(folder: Path, kind: str) -> Iterator[StoredModel]:
             _stored_weights(folder, config),
             _tokenizer(folder / TOKENIZER),
         )
+
+
+@contextmanager
+def _damage_reported(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except UNREADABLE as error:
         raise ModelLoadError(
             f"The model in {folder} cannot be read ({_reason(error)}): restore the folder."
@@ -179,7 +187,7 @@ def base_of(folder: Path) -> Path | None:
 
 
 def content_hash(folder: Path) -> str:
-    """A hash of what training takes from a checkpoint folder: all but its name, card and selection.
+    """A hash of what training takes from a checkpoint folder: all but its name, card, selection and ranker.
 
     So it stays the same when a part is saved again under another name, or its selection is learnt again.
 
@@ -190,12 +198,12 @@ def content_hash(folder: Path) -> str:
     files = {
         name: digest
         for name, digest in read_sums(folder).items()
-        if name != CONFIG and not name.endswith(".md")
+        if name not in (CONFIG, RANKER_WEIGHTS) and not name.endswith(".md")
     }
     taken = {
         name: value
         for name, value in stored_config(folder).items()
-        if name not in ("name", "selection", TRAINING)
+        if name not in ("name", "selection", RANKER, TRAINING)
     }
     return hashlib.sha256(json.dumps([files, taken], sort_keys=True).encode()).hexdigest()
 
@@ -508,10 +516,10 @@ def open_both(first: Path, second: Path) -> tuple[StoredModel, dict[str, Tensor]
     with ExitStack() as stack:
         one, other = (stack.enter_context(open_folder(folder, KIND)) for folder in (first, second))
         for folder, stored in ((first, one), (second, other)):
-            if SECOND in stored.config or BASE in stored.config:
+            if not stored.config.keys().isdisjoint((SECOND, RANKER, BASE)):
                 raise ModelLoadError(
-                    f"{folder} holds two extractors, or only differences from another model: give a single, "
-                    "complete one."
+                    f"{folder} holds two extractors, a ranker of candidates, or only differences from "
+                    "another model: give a single, complete extractor."
                 )
         unlike = _unlike(one, other)
         if unlike:
@@ -552,13 +560,54 @@ def save_ensemble(
         config: how the two read together.
         share: of the second in their score.
     """
+    changed = {"extractor": asdict(config), "selection": asdict(selection), SECOND: {"share": share}}
+    _write_more(folder, first, SECOND_WEIGHTS, differences, {**changed, "name": name}, card)
+
+
+RANKER, RANKER_WEIGHTS = "ranker", "ranker.safetensors"
+"""In the configuration, and in the folder, of an extractor whose best candidates a network puts in order."""
+
+
+def save_ranked(folder: Path, extractor: Path, ranker: CandidateRanker, *, name: str, card: str) -> None:
+    """Write the folder of an extractor with a ranker of its candidates.
+
+    Args:
+        extractor: its checkpoint, whose files are copied byte for byte.
+    """
+    described = {"ranked": ranker.ranked, "selection": asdict(ranker.selection)}
+    tensors = ranker.network.packed("")
+    _write_more(folder, extractor, RANKER_WEIGHTS, tensors, {RANKER: described, "name": name}, card)
+
+
+def load_candidate_ranker(folder: Path) -> CandidateRanker | None:
+    """That of an extractor's folder whose hashes are checked, if it has one.
+
+    Raises:
+        ModelLoadError: it is damaged.
+    """
+    described = stored_config(folder).get(RANKER)
+    if described is None:
+        return None
+    with _damage_reported(folder):
+        network = FeatureNetwork.unpacked(load_file(folder / RANKER_WEIGHTS), "", len(CANDIDATE_FEATURES))
+        return CandidateRanker(network, int(described["ranked"]), read_selection(described["selection"]))
+
+
+def _write_more(
+    folder: Path,
+    source: Path,
+    file: str,
+    tensors: Mapping[str, Tensor],
+    changed: Mapping[str, Any],
+    card: str,
+) -> None:
+    """Write the folder `source` of an extractor with one more file of tensors and a changed configuration."""
     folder.mkdir(parents=True, exist_ok=True)
-    for path in first.iterdir():
+    for path in source.iterdir():
         if path.is_file() and path.name not in (CARD, PAGE, SUMS):
             shutil.copyfile(path, folder / path.name)
-    described = parse_json((first / CONFIG).read_text(encoding="utf-8"))
-    changed = {"extractor": asdict(config), "selection": asdict(selection), SECOND: {"share": share}}
-    write_config(folder, described | changed | {"name": name})
-    write_tensors(folder / SECOND_WEIGHTS, differences)
+    described = parse_json((source / CONFIG).read_text(encoding="utf-8"))
+    write_config(folder, {**described, **changed})
+    write_tensors(folder / file, tensors)
     (folder / CARD).write_text(card, encoding="utf-8")
     write_sums(folder)

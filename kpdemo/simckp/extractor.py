@@ -384,11 +384,24 @@ class SimckpPredictor:
         The vectors of two extractors are concatenated, so that a cosine is the weighted mean of theirs.
         """
         check_options(top_k, threshold)
-        if self.module.classifier is not None:
-            return []  # a classifier compares a phrase with nothing
         [read] = self._readable([document])
         candidates, example = self.mine(read)
         [(_, scores)] = self.score_mined([(candidates, example)])
+        return self.spaces(read, candidates, example, scores, top_k=top_k, threshold=threshold)
+
+    def spaces(
+        self,
+        read: Document,
+        candidates: Sequence[Candidate],
+        example: Example,
+        scores: NDArray[np.float32],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[VectorSpace]:
+        """As `vectors`, of a document whose candidates have these scores, (P,)."""
+        if self.module.classifier is not None:
+            return []  # a classifier compares a phrase with nothing
         ranking = self.ranking(read, candidates, scores, threshold=0.0)
         prediction = ranked_prediction(read, ranking, top_k=top_k, threshold=threshold)
         assert prediction.ranked_present is not None

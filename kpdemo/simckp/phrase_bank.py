@@ -25,6 +25,7 @@ from torch import Tensor
 
 from kpdemo.languages import ENGLISH
 from kpdemo.selection import drop_nested_keys
+from kpdemo.simckp.feature_network import FeatureNetwork, products
 from kpdemo.simckp.storage import (
     STEP,
     SparseRows,
@@ -308,47 +309,35 @@ TERM_FEATURES = (
 """What the ranker knows of a term and a document, see `PhraseBank.features`."""
 
 _RANKER = "ranker_"
-_RANKER_WEIGHTS = ("mean", "scale", "hidden", "hidden_bias", "output", "bias")
 _TYPICAL = "typical"
 
 
 @dataclass(frozen=True)
 class TermRanker:
-    """Puts the terms with the best `BankScore` in order: a network with one layer between.
-
-    Letters: N terms, F features, H width of the layer.
+    """Puts the terms with the best `BankScore` in order.
 
     Attributes:
-        mean, scale: (F,) of the features in training, to standardise them.
-        hidden, hidden_bias, output: (F, H), (H,) and (H,).
-        bias: (1,) of the output.
+        network: over `TERM_FEATURES`.
         typical: (N, 2) mean and standard deviation of each term's cosine over documents: what is near to
             all of them would be proposed everywhere.
         ranked: how many terms it puts in order.
         score: the weight of the `BankScore`, which is added to the output; chosen on validation documents.
     """
 
-    mean: NDArray[np.float32]
-    scale: NDArray[np.float32]
-    hidden: NDArray[np.float32]
-    hidden_bias: NDArray[np.float32]
-    output: NDArray[np.float32]
-    bias: NDArray[np.float32]
+    network: FeatureNetwork
     typical: NDArray[np.float32]
     ranked: int
     score: float = 0.0
 
     def logits(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         """(K,) of K terms, from (K, F)."""
-        layer = _products((features - self.mean) / self.scale, self.hidden) + self.hidden_bias
         scores = features[:, TERM_FEATURES.index("score")]
-        logits: NDArray[np.float32] = np.maximum(layer, 0) @ self.output + self.bias + self.score * scores
+        logits: NDArray[np.float32] = self.network.logits(features) + self.score * scores
         return logits.astype(np.float32)
 
     def packed(self) -> dict[str, Tensor]:
         """As tensors to be stored, without `ranked` and `score`."""
-        weights = {name: torch.from_numpy(getattr(self, name)) for name in (*_RANKER_WEIGHTS, _TYPICAL)}
-        return {f"{_RANKER}{name}": value for name, value in weights.items()}
+        return {**self.network.packed(_RANKER), f"{_RANKER}{_TYPICAL}": torch.from_numpy(self.typical)}
 
     @classmethod
     def unpacked(cls, tensors: Mapping[str, Tensor], ranked: int, score: float) -> TermRanker:
@@ -357,12 +346,8 @@ class TermRanker:
         Raises:
             ValueError, KeyError: it is damaged.
         """
-        weights = {name: tensors[f"{_RANKER}{name}"].numpy() for name in _RANKER_WEIGHTS}
-        features, width = len(TERM_FEATURES), len(weights["output"])
-        shapes = (features,), (features,), (features, width), (width,), (width,), (1,)
-        if tuple(weight.shape for weight in weights.values()) != shapes:
-            raise ValueError("its ranker does not fit the features")
-        return cls(**weights, typical=tensors[f"{_RANKER}{_TYPICAL}"].numpy(), ranked=ranked, score=score)
+        network = FeatureNetwork.unpacked(tensors, _RANKER, len(TERM_FEATURES))
+        return cls(network, tensors[f"{_RANKER}{_TYPICAL}"].numpy(), ranked, score)
 
 
 @dataclass(frozen=True)
@@ -605,10 +590,10 @@ class PhraseBank:
         """(K,) the `BankScore` of K terms, given the cosine of each word profile."""
         vectors, present = self.vectors[numbers], np.array(text.numbers, dtype=np.int64)
         scores: NDArray[np.float32] = (
-            _products(vectors, document)
+            products(vectors, document)
             + self.score.frequency * self.log_frequency[numbers]
             + self.score.words * self.terms.shares_of_words(numbers, text.stems)
-            + self.score.likeness * self._likeness(_products(vectors, self.vectors[present].T))
+            + self.score.likeness * self._likeness(products(vectors, self.vectors[present].T))
             + self.score.association * self._votes(document, present)[numbers]
             + self.score.profiles * profiled
         )
@@ -666,9 +651,9 @@ class PhraseBank:
         present, title = (np.array(own, dtype=np.int64) for own in (text.numbers, text.title))
         repeated = np.array(text.counts, dtype=np.float32) - 1  # (S,)
         repeated /= max(float(repeated.sum()), 1.0)
-        near = _products(vectors, self.vectors[present].T)  # (K, S)
+        near = products(vectors, self.vectors[present].T)  # (K, S)
         evenly = np.full(len(title), 1 / max(len(title), 1), dtype=np.float32)
-        cosine = _products(vectors, document)
+        cosine = products(vectors, document)
         mean, deviation = typical[numbers].T
         rows = np.broadcast_arrays(
             cosine,
@@ -679,7 +664,7 @@ class PhraseBank:
             self.terms.shares_of_words(numbers, text.title_stems),
             self._likeness(near),
             near.max(axis=1, initial=0.0),
-            _products(vectors, self.vectors[title].T).max(axis=1, initial=0.0),
+            products(vectors, self.vectors[title].T).max(axis=1, initial=0.0),
             self._votes(document, present)[numbers],
             self.associations.votes(text.title, evenly)[numbers],
             self.associations.votes(text.numbers, repeated)[numbers],
@@ -695,6 +680,27 @@ class PhraseBank:
             (cosine - mean) / deviation,
         )
         return np.stack(rows, axis=1).astype(np.float32)
+
+    def opinions(
+        self, numbers: NDArray[np.int64], document: NDArray[np.float32], text: TextTerms
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        """(K,) each, of K terms: the cosine to the document, the same standardised by what is typical of the
+        term, and the cosine of the text and the term's word profile, 0 without profiles.
+
+        Args:
+            document: (D,).
+
+        Raises:
+            ValueError: the bank has no ranker, which knows what is typical.
+        """
+        if self.ranker is None:
+            raise ValueError("the bank has no ranker")
+        cosine = products(self.vectors[numbers], document)
+        mean, deviation = self.ranker.typical[numbers].T
+        standardised = (cosine - mean) / deviation
+        if self.profiles is None:
+            return cosine, standardised, np.zeros_like(cosine)
+        return cosine, standardised, self.profiles.scores(text.stems)[numbers]
 
     def _likeness(self, cosine: NDArray[np.float32]) -> NDArray[np.float32]:
         """(K,) the mean cosine of K terms to the terms of the text that are nearest, from (K, S)."""
@@ -712,7 +718,7 @@ class PhraseBank:
         None is inside another. A single word counts only if authors use it with the term much more than
         chance would have it.
         """
-        cosine = _products(self.vectors[numbers], self.vectors[told].T)  # (K, S)
+        cosine = products(self.vectors[numbers], self.vectors[told].T)  # (K, S)
         order = told[np.argsort(-cosine, axis=1, kind="stable")]
         nearest = [
             self._speaking(number, row.tolist())[: 2 * self.score.nearest]
@@ -740,7 +746,7 @@ class PhraseBank:
 
     def _votes(self, document: NDArray[np.float32], present: NDArray[np.int64]) -> NDArray[np.float32]:
         """(N,) the votes of the terms of the text for all terms, by their associations."""
-        logits = self.score.sharpness * _products(self.vectors[present], document)
+        logits = self.score.sharpness * products(self.vectors[present], document)
         weights = np.exp(logits - logits.max(initial=0.0))
         return self.associations.votes(present.tolist(), weights / max(weights.sum(), 1.0e-30))
 
@@ -752,9 +758,3 @@ class PhraseBank:
 
 def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-def _products(rows: NDArray[np.float32], columns: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The matrix product by PyTorch: NumPy's idle threads keep spinning and slow the networks down."""
-    product: NDArray[np.float32] = (torch.from_numpy(rows) @ torch.from_numpy(columns)).numpy()
-    return product

@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kpdemo.candidates.coordination import SharedHead
 from kpdemo.errors import ModelLoadError
 from kpdemo.identity import kind_of
 from kpdemo.routing import latin_documents
@@ -24,7 +25,8 @@ from kpdemo.simckp import generator as generator_checkpoint
 from kpdemo.simckp import labeller
 from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.bert import pack_words
-from kpdemo.simckp.checkpoint import base_of, load_checkpoint
+from kpdemo.simckp.candidate_ranker import CandidateRanker
+from kpdemo.simckp.checkpoint import base_of, load_candidate_ranker, load_checkpoint
 from kpdemo.simckp.dual_encoder import PairEncoder
 from kpdemo.simckp.extractor import Selection, SimckpPredictor
 from kpdemo.simckp.generator import (
@@ -79,12 +81,14 @@ class Proposer:
         documents: Iterable[Document],
         vectors: NDArray[np.float32] | None = None,
         texts: Sequence[TextTerms] | None = None,
+        shared: Sequence[Sequence[SharedHead]] | None = None,
     ) -> Iterator[list[AbsentCandidate]]:
         """The candidates of each document, in order; documents are read as the answers are taken.
 
         Args:
             vectors: (B, D) of the documents by the bank's encoder, when they are known already.
             texts: the bank's terms in each document, when they are known already.
+            shared: phrases of each document's coordinations, proposed beside terms of the bank.
         """
         waiting = iter(documents)
         first = 0
@@ -95,8 +99,9 @@ class Proposer:
             retrieved = self.retrieved_terms(
                 batch, None if vectors is None else vectors[own], None if texts is None else texts[own]
             )
-            for document, phrases, terms in zip(batch, generated, retrieved, strict=True):
-                yield merge_candidates(document, phrases, terms)
+            more = [()] * len(batch) if shared is None else shared[own]
+            for document, phrases, terms, others in zip(batch, generated, retrieved, more, strict=True):
+                yield merge_candidates(document, phrases, terms, others if terms else ())
             first += len(batch)
 
     def generated(self, documents: list[Document]) -> list[list[GeneratedPhrase]]:
@@ -129,20 +134,28 @@ def rank_as_proposed(
 ) -> Ranking:
     """By the score of their only source: the bank's, which `selection` calibrates, or a log-probability.
 
+    Those of the text's coordinations come behind the `BEFORE_COORDINATIONS` best of it.
+
     Args:
         floor: the least probability of one that is given.
     """
     kind_of = PhraseKinds(document)
-    scores = [_score(candidate) for candidate in candidates]
+    scores = _scores(candidates)
     shown = selection.calibration.probabilities(np.array(scores)) if selection else np.exp(scores)
     kinds = [kind_of(candidate.text) for candidate in candidates]
     return rank_candidates(candidates, scores, shown.tolist(), kinds, selection, LEAST_ABSENT, floor)
 
 
-def _score(candidate: AbsentCandidate) -> float:
-    score = candidate.generated if candidate.retrieved is None else candidate.retrieved
-    assert score is not None  # a candidate has a source
-    return score
+BEFORE_COORDINATIONS = 20
+"""Terms that come first: authors seldom choose a phrase of a coordination, indexers more often than the best
+term; see docs/how_it_works.md."""
+
+
+def _scores(candidates: Sequence[AbsentCandidate]) -> list[float]:
+    own = [one.generated if one.retrieved is None else one.retrieved for one in candidates]
+    known = sorted((score for score in own if score is not None), reverse=True)
+    behind = known[BEFORE_COORDINATIONS - 1] if len(known) >= BEFORE_COORDINATIONS else -np.inf
+    return [behind if score is None else score for score in own]
 
 
 BANK, RERANKER = "bank", "reranker"
@@ -160,12 +173,14 @@ class SystemPredictor:
 
     Attributes:
         reranker: may be None when there is one source of candidates, whose own score ranks them then.
+        ranker: puts the best present candidates in order; None where the extractor's scores do. Needs a bank.
         processes: read the documents of long calls ahead of the networks; 0 for none.
     """
 
     extractor: SimckpPredictor
     proposer: Proposer
     reranker: Reranker | None = None
+    ranker: CandidateRanker | None = None
     processes: int = 0
 
     finds_absent: ClassVar[bool] = True
@@ -214,13 +229,39 @@ class SystemPredictor:
         threshold: float | None,
     ) -> list[Prediction]:
         vectors = self._vectors(read)
-        scored = self.extractor.score_mined([(one.candidates, one.example) for one in read])
+        scored = self._score(documents, read, vectors)
         rankings = self._rank(documents, read, vectors)
         answers = []
-        for document, (candidates, scores), ranking in zip(documents, scored, rankings, strict=True):
-            present = self.extractor.ranking(document, candidates, scores, top_k=top_k, threshold=threshold)
+        for document, one, scores, ranking in zip(documents, read, scored, rankings, strict=True):
+            present = self._chooser.ranking(
+                document, one.candidates, scores, top_k=top_k, threshold=threshold
+            )
             answers.append(ranked_prediction(document, present, ranking, top_k=top_k, threshold=threshold))
         return answers
+
+    def _score(
+        self,
+        documents: Sequence[Document],
+        read: Sequence[ReadDocument],
+        vectors: NDArray[np.float32] | None,
+    ) -> list[NDArray[np.float32]]:
+        """(P,) the raw scores of each document's candidates, by which `_chooser` chooses."""
+        scored = [
+            scores
+            for _, scores in self.extractor.score_mined([(one.candidates, one.example) for one in read])
+        ]
+        retriever = self.proposer.retriever
+        if self.ranker is None or retriever is None or vectors is None:
+            return scored
+        return [
+            self.ranker.rescore(document, one, scores, vector, retriever.bank)
+            for document, one, scores, vector in zip(documents, read, scored, vectors, strict=True)
+        ]
+
+    @cached_property
+    def _chooser(self) -> SimckpPredictor:
+        """The extractor, choosing as suits the scores that `_score` gives."""
+        return replace(self.extractor, selection=self.ranker.selection) if self.ranker else self.extractor
 
     @cached_property
     def reader(self) -> DocumentReader:
@@ -289,7 +330,9 @@ class SystemPredictor:
         if not documents:
             return []
         retriever = self.proposer.retriever
-        candidates = list(self.proposer.propose(documents, vectors, [one.terms for one in read]))
+        # A reranker has not learnt to rank phrases of coordinations.
+        shared = None if self.reranker else [one.shared for one in read]
+        candidates = list(self.proposer.propose(documents, vectors, [one.terms for one in read], shared))
         if self.reranker is not None:
             shares = retriever is not None and self.reranker.encoder is retriever.encoder
             return self.reranker.rank(
@@ -308,7 +351,8 @@ class SystemPredictor:
         """The system if it reranks, and each source of absent candidates alone, without a reranker."""
         parts = {"reranked": self} if self.reranker else {}
         if self.proposer.generator:
-            parts["generated"] = replace(self, proposer=replace(self.proposer, retriever=None), reranker=None)
+            alone = replace(self.proposer, retriever=None)
+            parts["generated"] = replace(self, proposer=alone, reranker=None, ranker=None)
         if self.proposer.retriever:
             parts["retrieved"] = replace(self, proposer=replace(self.proposer, generator=None), reranker=None)
         return parts
@@ -317,7 +361,13 @@ class SystemPredictor:
         self, document: Document, *, top_k: int | None = None, threshold: float | None = None
     ) -> list[VectorSpace]:
         """See `kpdemo.types.Mapped`; the extractor's space, and that of reranker or bank for absent ones."""
-        spaces = self.extractor.vectors(document, top_k=top_k, threshold=threshold)
+        check_options(top_k, threshold)
+        documents = latin_documents([document])
+        [read] = ready = list(map(self.reader.read_one, documents))
+        [scores] = self._score(documents, ready, self._vectors(ready))
+        spaces = self._chooser.spaces(
+            documents[0], read.candidates, read.example, scores, top_k=top_k, threshold=threshold
+        )
         retriever = self.proposer.retriever
         if self.reranker is not None:
             spaces.append(self._pair_space("reranker", self.reranker.encoder, document, top_k, threshold))
@@ -394,7 +444,9 @@ def load_system(
     proposer = Proposer(retriever, generator)
     if reranker is not None:
         proposer = replace(proposer, search=reranker.search, retrieved=reranker.retrieved)
-    return SystemPredictor(extractor, proposer, reranker, processes_for(extractor.device))
+    # A bank with a ranker knows what is typical of its terms; beside another the extractor's order stays.
+    ranker = load_candidate_ranker(folder) if retriever and retriever.bank.ranker else None
+    return SystemPredictor(extractor, proposer, reranker, ranker, processes_for(extractor.device))
 
 
 def part_folder(folder: Path, name: str) -> Path | None:

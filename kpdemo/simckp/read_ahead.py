@@ -11,7 +11,7 @@ import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from queue import SimpleQueue
 from typing import Any
@@ -19,11 +19,13 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from kpdemo.candidates.chunks import Candidate, CandidateConfig
+from kpdemo.candidates.coordination import SharedHead, shared_heads
 from kpdemo.candidates.mining import mine_candidates
 from kpdemo.candidates.tagger import Tagger
 from kpdemo.errors import ModelStoppedError
 from kpdemo.simckp.examples import Example, build_example, document_tokens
 from kpdemo.simckp.terms import TermIndex, TextTerms
+from kpdemo.text import is_english
 from kpdemo.types import Document, Span
 from kpdemo.worker import ModelWorker, usable_cores
 
@@ -44,23 +46,29 @@ class ReadDocument:
     example: of the extractor, with a row for each of `candidates`.
     tokens: of the bank's encoder; none without a bank.
     terms: of the bank, in the text.
+    shared: phrases that the text says without their words standing together; none without a bank.
     """
 
     candidates: list[Candidate]
     example: Example
     tokens: list[int]
     terms: TextTerms
+    shared: list[SharedHead] = field(default_factory=list)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The candidates without their class: hundreds of small objects take long to pickle."""
         phrases = [(candidate.key, candidate.spans) for candidate in self.candidates]
-        return _restore, (phrases, self.example, self.tokens, self.terms)
+        return _restore, (phrases, self.example, self.tokens, self.terms, self.shared)
 
 
 def _restore(
-    phrases: Sequence[tuple[str, tuple[Span, ...]]], example: Example, tokens: list[int], terms: TextTerms
+    phrases: Sequence[tuple[str, tuple[Span, ...]]],
+    example: Example,
+    tokens: list[int],
+    terms: TextTerms,
+    shared: list[SharedHead],
 ) -> ReadDocument:
-    return ReadDocument([Candidate(key, spans) for key, spans in phrases], example, tokens, terms)
+    return ReadDocument([Candidate(key, spans) for key, spans in phrases], example, tokens, terms, shared)
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,8 @@ class DocumentReader:
         )
         bank = self.bank_tokenizer
         tokens = document_tokens(document, bank, self.bank_length) if bank else []
-        return ReadDocument(candidates, example, tokens, self.terms.read(document))
+        shared = shared_heads(document, self.tagger) if bank and is_english(document.language) else []
+        return ReadDocument(candidates, example, tokens, self.terms.read(document), shared)
 
 
 class ReadAhead:

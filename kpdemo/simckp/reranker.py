@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from kpdemo.candidates.coordination import SharedHead
 from kpdemo.errors import ConfigError
 from kpdemo.selection import TRUSTED, best_first
 from kpdemo.simckp.batches import Movable
@@ -36,7 +37,8 @@ class AbsentCandidate:
 
     Attributes:
         generated: the generator's log-probability; None when it did not propose the phrase.
-        retrieved: the bank's score; None when it did not propose the phrase.
+        retrieved: the bank's score; None when it did not propose the phrase. One with neither is of the text
+            itself, see `kpdemo.candidates.coordination`.
         evidence: the terms that speak for it as the document writes them, best first.
         reason: why they do, in a sentence.
     """
@@ -50,14 +52,17 @@ class AbsentCandidate:
     @property
     def source(self) -> Origin:
         if self.generated is None:
-            return Origin.RETRIEVED
+            return Origin.COORDINATION if self.retrieved is None else Origin.RETRIEVED
         return Origin.GENERATED if self.retrieved is None else Origin.BOTH
 
 
 def merge_candidates(
-    document: Document, generated: Iterable[GeneratedPhrase], retrieved: Iterable[RetrievedTerm]
+    document: Document,
+    generated: Iterable[GeneratedPhrase],
+    retrieved: Iterable[RetrievedTerm],
+    shared: Iterable[SharedHead] = (),
 ) -> list[AbsentCandidate]:
-    """All phrases that either source proposes and that the text does not contain, each once.
+    """All phrases that any source proposes and that the text does not contain, each once.
 
     Phrases are the same when their `term_key` or solid spelling is: of several the first one is kept, and the
     best score of each source. A text holds a phrase in the sense of `StemmedText` or of `TermIndex`: neither
@@ -71,6 +76,7 @@ def merge_candidates(
     keys: dict[str, str] = {}
     proposals = [AbsentCandidate(r.text, None, r.score, r.evidence, r.reason) for r in retrieved]
     proposals += [AbsentCandidate(g.text, g.log_probability) for g in generated]
+    proposals += [AbsentCandidate(s.text, reason=f"The text has “{s.whole}”.") for s in shared]
     for proposal in proposals:
         if key := term_key(proposal.text, document.language):
             key = keys.setdefault(solid_spellings([proposal.text])[0], key)

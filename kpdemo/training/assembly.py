@@ -18,10 +18,18 @@ from kpdemo.simckp.predictor import BANK, RERANKER, load_system, part_folder
 from kpdemo.training.cards import lower_headings
 
 PartName = Literal[
-    "tagger", "frequency", "extractor", "ensemble", "generator", "bank", "profiles", "reranker"
+    "tagger",
+    "frequency",
+    "extractor",
+    "ensemble",
+    "candidate-ranker",
+    "generator",
+    "bank",
+    "profiles",
+    "reranker",
 ]
 
-ROOTS = ("ensemble", "generator", "extractor")
+ROOTS = ("candidate-ranker", "ensemble", "generator", "extractor")
 """The part whose folder holds the others: the first of these that there is; each is an extractor too."""
 FOLDERS = {BANK: ("profiles", "bank"), RERANKER: ("reranker",)}
 """The part in each folder of the model: the first of these that there is; profiles come with their bank."""
@@ -88,9 +96,14 @@ def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path], *, na
     """
     if checkpoints.keys().isdisjoint(ROOTS):
         raise ConfigError("A model needs an extractor or a generator: name one in `parts` of [model].")
-    if {"ensemble", "generator"} <= checkpoints.keys():
+    for part in ("ensemble", "candidate-ranker"):
+        if {part, "generator"} <= checkpoints.keys():
+            raise ConfigError(
+                f"A model has a part {part} or a generator: leave one of them out of `parts` of [model]."
+            )
+    if "candidate-ranker" in checkpoints and checkpoints.keys().isdisjoint(FOLDERS[BANK]):
         raise ConfigError(
-            "A model has an ensemble or a generator: leave one of them out of `parts` of [model]."
+            "A candidate-ranker needs the bank that it was trained with: add that to `parts` of [model]."
         )
     if config.extractor and kind_of(config.extractor) not in (KIND, GENERATOR_KIND):
         raise ConfigError(

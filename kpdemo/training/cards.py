@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from kpdemo.languages import language_name
 from kpdemo.ramkg.rgit import Outcome, RgitConfig
+from kpdemo.simckp.candidate_ranker import CANDIDATE_FEATURES
 from kpdemo.simckp.decoder import KeyphraseDecoder
 from kpdemo.simckp.extractor import ExtractorConfig, Selection
 from kpdemo.simckp.phrase_bank import TERM_FEATURES
+from kpdemo.training.candidate_ranker import CandidateRankerTraining, TrainedCandidateRanker
 from kpdemo.training.data import Source
 from kpdemo.training.extractor import TrainedExtractor
 from kpdemo.training.fine_tuning import ExtractorTraining
@@ -245,7 +247,9 @@ def describe_source(source: Source) -> str:
             f", without ids {source.skip_ids}" if source.skip_ids else "",
             f", one document in {source.every}" if source.every > 1 else "",
             f", {source.repeat} times an epoch" if source.repeat > 1 else "",
-            f", first {source.limit:,}" if source.limit else "",
+            f", after the first {source.skip:,}" if source.skip else "",
+            f", first {source.limit:,}" if source.limit and not source.skip else "",
+            f", {source.limit:,} at most" if source.limit and source.skip else "",
         )
     )
 
@@ -390,7 +394,6 @@ The {ranker.ranked} terms of a document with the best score are put in order by 
 
 | | |
 |---|---|
-| other documents that it was fitted on | {ranker.pool:,} at most, after the first {ranker.skip:,} |
 | epochs, seed | {ranker.epochs}, {ranker.seed} |
 | floor | {trained.floor:.3f} |
 
@@ -408,6 +411,39 @@ def _ranked_figures(ranker: RankerTraining | None, trained: ProfiledBank) -> str
         return ""
     figures = trained.validation
     return f"| with the network | {figures['R@50']:.3f} | {figures['F1@5']:.3f} |\n"
+
+
+def candidate_ranker_card(config: CandidateRankerTraining, trained: TrainedCandidateRanker) -> str:
+    """Markdown: what the network adds, and then the card of the extractor as it was."""
+    before, after = trained.before, trained.validation
+    return f"""# {config.name}: present keyphrases, the best candidates compared with one another
+
+By `python -m kpdemo train candidate-ranker`: the {config.ranked} candidates of a document with the best
+scores of the extractor below are put in order by a network with one layer of {config.width} numbers, which
+sees {len(CANDIDATE_FEATURES)} features of each: its score and how far that is from others', where and how
+often the phrase stands, what the phrase bank makes of it, and whether it is inside or around others. SimCKP
+has no such step.
+
+| | |
+|---|---|
+| documents with a keyphrase among these candidates | {trained.documents:,} |
+| epochs, seed | {config.epochs}, {config.seed} |
+
+Documents, which the extractor has not read, from:
+
+{source_list(config.train)}
+
+### Validation
+
+{describe_source(config.validation)}: macro precision and recall over the
+documents with present gold keyphrases, F1 of the two means.
+
+| | F1@5 | F1@M |
+|---|---|---|
+| by the extractor's order | {before["F1@5"]:.3f} | {before["F1@M"]:.3f} |
+| by the network's | {after["F1@5"]:.3f} | {after["F1@M"]:.3f} |
+
+{lower_headings(trained.card)}"""
 
 
 def reranker_card(config: RerankerTraining, trained: TrainedReranker) -> str:

@@ -62,8 +62,9 @@ class Source:
         where: fields that a row must have with exactly these values.
         skip_ids: a regular expression; rows whose id it matches at its start are left out.
         repeat: how often each document occurs in one epoch.
-        limit: only this many of the first documents that pass.
-        every: only every n-th row of those that pass.
+        skip: the first documents that pass and are left out.
+        every: only every n-th row of those after them.
+        limit: only this many of the first of these.
         fields: what the file calls fields of a document, such as {"title": "fr_title", "abstract": "fr"}.
         language: of its documents, where they do not say.
     """
@@ -74,6 +75,7 @@ class Source:
     where: Mapping[str, Any] = field(default_factory=dict)
     skip_ids: str = ""
     repeat: Positive = 1
+    skip: Count = 0
     limit: Positive | None = None
     every: Positive = 1
     fields: Mapping[str, str] = field(default_factory=dict)
@@ -212,8 +214,8 @@ def _rename_fields(row: Mapping[str, Any], fields: Mapping[str, str]) -> Mapping
 
 
 def choose_rows(rows: Iterable[Row], source: Source) -> Iterator[Row]:
-    """As many of the rows, or of what was made of them, as `every` and `limit` of their source say."""
-    return islice(islice(rows, 0, None, source.every), source.limit)
+    """Those rows, or what was made of them, that `skip`, `every` and `limit` of their source say."""
+    return islice(islice(rows, source.skip, None, source.every), source.limit)
 
 
 def _documents(

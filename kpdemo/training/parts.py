@@ -128,6 +128,23 @@ def _profiles() -> Recipe:
     return Recipe(ProfilesTraining, train_profiles, profiles_card, save)
 
 
+def _candidate_ranker() -> Recipe:
+    from kpdemo.simckp.checkpoint import save_ranked
+    from kpdemo.training.candidate_ranker import (
+        CandidateRankerTraining,
+        TrainedCandidateRanker,
+        train_candidate_ranker,
+    )
+    from kpdemo.training.cards import candidate_ranker_card
+
+    def save(
+        folder: Path, config: CandidateRankerTraining, trained: TrainedCandidateRanker, card: str
+    ) -> None:
+        save_ranked(folder, config.extractor, trained.ranker, name=config.name, card=card)
+
+    return Recipe(CandidateRankerTraining, train_candidate_ranker, candidate_ranker_card, save)
+
+
 def _reranker() -> Recipe:
     from kpdemo.simckp.pair_checkpoint import save_reranker
     from kpdemo.training.cards import reranker_card
@@ -201,6 +218,7 @@ RECIPES: Mapping[str, Callable[[], Recipe]] = {
     "one2seq": _one2seq,
     "bank": _bank,
     "profiles": _profiles,
+    "candidate-ranker": _candidate_ranker,
     "reranker": _reranker,
     "retriever": _retriever,
     "multilingual": _multilingual,

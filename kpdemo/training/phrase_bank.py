@@ -9,7 +9,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -422,13 +421,10 @@ def train_profiles(config: ProfilesTraining, *, device: torch.device) -> Profile
 def _ranker(config: ProfilesTraining, ranker: RankerTraining, retriever: TermRetriever) -> TermRanker:
     """Of a bank whose score is chosen."""
     encoder, bank = retriever.encoder, retriever.bank
-    sources = chain.from_iterable(read_source(source, config.data) for source in ranker.train)
-    documents = list(islice(sources, ranker.skip, ranker.skip + ranker.pool))
+    documents = [document for source in ranker.train for document in read_source(source, config.data)]
     logger.info("%d documents for the ranker", len(documents))
     if not documents:
-        raise ConfigError(
-            f"No document is left for the ranker after the first {ranker.skip}: give a smaller `skip`."
-        )
+        raise ConfigError("The ranker has no document with a keyphrase: give more, or a smaller `skip`.")
     read = BankValidation(
         documents, bank.terms, encoder.tokenizer, padding=encoder.padding, length=encoder.length
     )

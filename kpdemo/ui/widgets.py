@@ -342,7 +342,7 @@ def show_share(progress: gr.Progress, share: float, what: str) -> None:
     A short text is one piece of work to the part of a model that reports, and others follow it.
     """
     if share < 1:
-        progress(share, desc=_(what))
+        progress(share, desc=_(what) if what else "")
 
 
 def stop_button(stops: Stops, prefix: str) -> None:

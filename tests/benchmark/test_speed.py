@@ -85,6 +85,11 @@ def stages(system: SystemPredictor, document: Document) -> dict[str, Callable[[]
             "terms of the text": partial(retriever.bank.terms.read, document),
             "bank": partial(retriever.bank.search, vectors, RETRIEVED_TERMS, [read]),
         }
+        if system.ranker:
+            one = system.reader.read_one(document)
+            [(_, scores)] = extractor.score_mined([(mined, build())])
+            rescore = partial(system.ranker.rescore, document, one, scores, vectors[0], retriever.bank)
+            found["order of the best"] = rescore
         if system.reranker:
             candidates = list(system.proposer.propose([document], vectors))
             rank = partial(system.reranker.rank, [document], candidates, bank=retriever.bank, vectors=vectors)

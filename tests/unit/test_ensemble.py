@@ -189,7 +189,7 @@ def test_a_model_is_put_together_of_an_ensemble_and_not_of_its_first_extractor_a
     assert (tmp_path / "model" / "README.md").read_text(encoding="utf-8") == "edited"
     assert not (tmp_path / "model" / "left.json").exists()
     load_system(tmp_path / "link", device="cpu")
-    with pytest.raises(ConfigError, match="an ensemble or a generator"):
+    with pytest.raises(ConfigError, match="a part ensemble or a generator"):
         assemble(config, {"ensemble": both, "generator": folders[0]})
 
 

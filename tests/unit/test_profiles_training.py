@@ -128,7 +128,7 @@ def test_the_card_tells_the_profiles_and_then_the_bank(folder):
 
 
 def test_a_ranker_puts_the_best_terms_in_order_and_there_is_a_floor(folder, tmp_path):
-    ranker = "{ train = [{ path = 'train.jsonl' }], skip = 8, ranked = 8, epochs = 2 }"
+    ranker = "{ train = [{ path = 'train.jsonl', skip = 8 }], ranked = 8, epochs = 2 }"
     run("profiles", folder / "config.toml", output=tmp_path, overrides={"ranker": ranker})
     retriever = load_bank(tmp_path / "checkpoint", device="cpu")
     assert retriever.bank.ranker.ranked == 8
@@ -177,8 +177,8 @@ def test_a_model_has_the_bank_with_the_profiles(folder, tmp_path):
         ({"shared": "99"}, "No term has a word in its profile: .* a smaller `shared` than 99"),
         ({"bank": "nowhere"}, "No model at nowhere"),
         (
-            {"ranker": "{ train = [{ path = 'train.jsonl' }], skip = 99 }"},
-            "No document is left for the ranker after the first 99: give a smaller `skip`",
+            {"ranker": "{ train = [{ path = 'train.jsonl', skip = 99 }] }"},
+            "The ranker has no document with a keyphrase: give more, or a smaller `skip`",
         ),
     ],
 )

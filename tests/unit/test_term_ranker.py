@@ -74,7 +74,7 @@ def test_the_same_documents_give_the_same_network(bank, ranked, documents):
     state = torch.random.get_rng_state()
     again = train_ranker(bank, documents[0], [TextTerms()] * 120, documents[1], CONFIG)
     assert torch.equal(torch.random.get_rng_state(), state)
-    assert np.array_equal(again.hidden, ranked.ranker.hidden)
+    assert np.array_equal(again.network.hidden, ranked.ranker.network.hidden)
 
 
 def test_it_is_stored_with_the_bank(ranked, documents, tmp_path):

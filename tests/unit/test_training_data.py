@@ -77,6 +77,10 @@ def test_a_source_filters_by_field_id_and_number(folder):
     assert ids(Source(path, where={"cs": True}), folder) == ["a1", "thesis-1", "a4"]
     assert ids(Source(path, skip_ids="thesis"), folder) == ["a1", "a2", "a4"]
     assert ids(Source(path, limit=2), folder) == ["a1", "a2"]
+    every = ids(Source(path), folder)
+    assert ids(Source(path, skip=1), folder) == every[1:]
+    assert ids(Source(path, skip=1, every=2, limit=1), folder) == [every[1]]
+    assert ids(Source(path, skip=99), folder) == []
     assert ids(Source(path, every=2), folder) == ["a1", "thesis-1"]
 
 
