@@ -29,8 +29,8 @@ def train(
         typer.Argument(
             metavar="PART",
             help="tagger, frequency, extractor, ensemble, labeller, generator, one2seq, bank, profiles, "
-            "or reranker; model to combine trained parts; all for the parts that [model] names and then "
-            "their model; for other languages vocabulary, retriever, multilingual, ramkg-generator or "
+            "candidate-ranker or reranker; model to combine trained parts; all for the parts that [model] "
+            "names and then their model; for other languages vocabulary, retriever, multilingual, ramkg-generator or "
             "ramkg-rounds.",
         ),
     ],

@@ -44,7 +44,8 @@ def test_each_part_takes_the_settings_that_it_has():
     [
         (
             {"sed": "7"},
-            "None of the parts tagger, frequency, extractor, ensemble, bank, profiles has a setting 'sed'",
+            "None of the parts tagger, frequency, extractor, ensemble, bank, profiles, candidate-ranker has "
+            "a setting 'sed'",
         ),
         ({"loop.sed": "7"}, r"\[extractor\] has no setting 'loop.sed'"),
         ({"minimum": "many"}, r"\[bank\] minimum"),
@@ -67,7 +68,7 @@ def test_a_checkpoint_that_no_part_makes_is_missed_before_the_first_part_is_trai
     trained = []
     runs = {
         part: lambda path, overrides, part=part: trained.append(part)
-        for part in (*PARTS, "ensemble", "profiles")
+        for part in (*PARTS, "ensemble", "profiles", "candidate-ranker")
     }
     monkeypatch.setattr("kpdemo.training._RUNS", runs)
     monkeypatch.setattr(backbone, "check_backbone", lambda name: None)
@@ -80,9 +81,11 @@ def test_a_checkpoint_that_no_part_makes_is_missed_before_the_first_part_is_trai
         run("all", DEFAULT_CONFIG, output=None, overrides={})
     assert trained == []
     (tmp_path / "there").mkdir()
-    with pytest.raises(ConfigError, match="No checkpoint at runs/ensemble/checkpoint"):  # all went before
+    with pytest.raises(
+        ConfigError, match="No checkpoint at runs/candidate-ranker/checkpoint"
+    ):  # all went before
         run("all", DEFAULT_CONFIG, output=None, overrides={"second": str(tmp_path / "there")})
-    assert trained == ["tagger", "frequency", "extractor", "ensemble", "bank", "profiles"]
+    assert trained == ["tagger", "frequency", "extractor", "ensemble", "bank", "profiles", "candidate-ranker"]
 
 
 def test_an_encoder_that_is_missing_is_told_before_the_first_part_is_trained(monkeypatch, tmp_path):
