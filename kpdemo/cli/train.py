@@ -30,8 +30,8 @@ def train(
             metavar="PART",
             help="tagger, frequency, extractor, ensemble, labeller, generator, one2seq, bank, profiles, "
             "candidate-ranker or reranker; model to combine trained parts; all for the parts that [model] "
-            "names and then their model; for other languages vocabulary, retriever, multilingual, ramkg-generator or "
-            "ramkg-rounds.",
+            "names and then their model; for other languages vocabulary, retriever, multilingual, "
+            "ramkg-generator or ramkg-rounds.",
         ),
     ],
     config: Annotated[
