@@ -148,7 +148,7 @@ def rank_as_proposed(
 
 BEFORE_COORDINATIONS = 20
 """Terms that come first: authors seldom choose a phrase of a coordination, indexers more often than the best
-term; see docs/how_it_works.md."""
+term; see docs/deviations.md."""
 
 
 def _scores(candidates: Sequence[AbsentCandidate]) -> list[float]:
