@@ -3,10 +3,10 @@ filters."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kpdemo.candidates.chunks import tagged_blocks
+from kpdemo.candidates.chunks import HYPHENS, tagged_blocks
 from kpdemo.candidates.tagger import Tagger, Token
 from kpdemo.types import Document
 
@@ -14,7 +14,12 @@ LONGEST_HEAD = 2
 """Words that two modifiers share; of longer ones it is unclear which belong to the second alone."""
 
 _CONJUNCTIONS = frozenset({"and", "or"})
-_MODIFIERS = ("JJ", "NN", "VBG", "VBN")
+_NOUN, _MODIFIERS = "NN", ("JJ", "NN", "VBG", "VBN")
+_PLURALS = ("NNS", "NNPS")
+_PREPOSITIONS = ("IN", "TO")
+_COPULAS = frozenset({"is", "are", "was", "were", "be", "been", "being"})
+_QUANTIFIERS = frozenset({"many", "more", "most", "other", "several", "some", "such", "various"})
+"""Adjectives by their tag, behind which there is a head of its own: "data and other resources"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +54,52 @@ def shared_heads(document: Document, tagger: Tagger) -> list[SharedHead]:
             end = place + 1
             while end < len(tags) and tags[end].startswith(_MODIFIERS):
                 end += 1
-            while end > place + 1 and not tags[end - 1].startswith("NN"):
+            while end > place + 1 and not tags[end - 1].startswith(_NOUN):
                 end -= 1
             head = tokens[place + 2 : end]
             if not 0 < len(head) <= LONGEST_HEAD:
                 continue
-            for modifier in reversed(list(_modifiers(tokens, tags, place))):
+            if tokens[place + 1].text.lower() in _QUANTIFIERS:
+                continue
+            for modifier in _modifiers(tokens, tags, place):
                 whole = document.text[modifier.start : head[-1].end]
                 text = " ".join(word.text for word in (modifier, *head))
                 found.setdefault(text, SharedHead(text, " ".join(whole.split())))
     return list(found.values())
 
 
-def _modifiers(tokens: Sequence[Token], tags: Sequence[str], conjunction: int) -> Iterator[Token]:
-    """The single words that are joined before a conjunction, the nearest first."""
+def _modifiers(tokens: Sequence[Token], tags: Sequence[str], conjunction: int) -> list[Token]:
+    """The single words that are joined before a conjunction, in their order."""
     place = conjunction - 1
-    if place > 0 and tokens[place].text == ",":
-        place -= 1  # "digital, hybrid, and analog filters"
-    while place >= 0 and tags[place].startswith(_MODIFIERS):
-        if place > 0 and tags[place - 1].startswith(_MODIFIERS):
-            return  # the last of several words, which may have a head of their own
-        yield tokens[place]
-        if place < 2 or tokens[place - 1].text != ",":
-            return
-        place -= 2
+    listed = place > 0 and tokens[place].text == ","  # "digital, hybrid, and analog filters"
+    places: list[int] = []
+    for word in range(place - listed, -1, -2):
+        if not _is_modifier(tokens, tags, word):
+            break
+        if places and (_ends_phrase(tags, word) or _is_noun(tags, word) != _is_noun(tags, places[0])):
+            break  # "In this paper, ..."
+        places.insert(0, word)
+        if word == 0 or tokens[word - 1].text != ",":
+            break
+    return [] if listed and len(places) < 2 else [tokens[word] for word in places]
+
+
+def _is_modifier(tokens: Sequence[Token], tags: Sequence[str], word: int) -> bool:
+    """Whether a word can stand before a head that it does not have: a single one, and no predicate."""
+    if not tags[word].startswith(_MODIFIERS) or tags[word] in _PLURALS:
+        return False
+    before = tokens[word - 1].text.lower() if word else ""
+    joined = before in HYPHENS or before == "/"
+    return not (joined or before in _COPULAS or (word and tags[word - 1].startswith(_MODIFIERS)))
+
+
+def _is_noun(tags: Sequence[str], word: int) -> bool:
+    return tags[word].startswith(_NOUN)
+
+
+def _ends_phrase(tags: Sequence[str], word: int) -> bool:
+    """Whether a word is the noun of a phrase such as "to this end", behind which the list begins."""
+    before = word - 1
+    if before >= 0 and tags[before] == "DT":
+        before -= 1
+    return _is_noun(tags, word) and before >= 0 and tags[before].startswith(_PREPOSITIONS)

@@ -504,6 +504,11 @@ class PhraseBank:
         return index
 
     @cached_property
+    def _codes(self) -> NDArray[np.str_]:
+        """(N,) the language of each term."""
+        return np.array(self.languages or [ENGLISH] * len(self))
+
+    @cached_property
     def _columns(self) -> Tensor:
         """(D + 1, N) on the device."""
         return torch.from_numpy(self._rows).to(self.device).T
@@ -572,10 +577,9 @@ class PhraseBank:
         scores = torch.from_numpy(queries).to(self.device) @ self._columns  # (B, N)
         if profiled is not None:
             scores += self.score.profiles * torch.from_numpy(profiled).to(self.device)
-        own = np.array(self.languages or [ENGLISH] * len(self))
         for row, language in enumerate(languages):
             if self.spoken != {language}:
-                scores[row, torch.from_numpy(own != language).to(self.device)] = -torch.inf
+                scores[row, torch.from_numpy(self._codes != language).to(self.device)] = -torch.inf
         best = scores.topk(count, dim=1)
         numbers = best.indices.masked_fill(best.values == -torch.inf, -1).cpu().numpy()
         return numbers

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import ClassVar
@@ -23,6 +23,7 @@ from kpdemo.routing import latin_documents
 from kpdemo.selection import check_options, ranked_prediction
 from kpdemo.simckp import generator as generator_checkpoint
 from kpdemo.simckp import labeller
+from kpdemo.simckp.batches import compute_both
 from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.bert import pack_words
 from kpdemo.simckp.candidate_ranker import CandidateRanker
@@ -228,9 +229,11 @@ class SystemPredictor:
         top_k: int | None,
         threshold: float | None,
     ) -> list[Prediction]:
-        vectors = self._vectors(read)
-        scored = self._score(documents, read, vectors)
-        rankings = self._rank(documents, read, vectors)
+        extract, propose = partial(self._extract, read), partial(self._propose, documents, read)
+        # A long text keeps all threads busy, and one encoder reads all of it, the other only its beginning.
+        short = self.device == "cpu" and all(len(one.example.windows) == 1 for one in read)
+        scored, (vectors, rankings) = compute_both(extract, propose) if short else (extract(), propose())
+        scored = self._rescore(documents, read, scored, vectors)
         answers = []
         for document, one, scores, ranking in zip(documents, read, scored, rankings, strict=True):
             present = self._chooser.ranking(
@@ -239,17 +242,26 @@ class SystemPredictor:
             answers.append(ranked_prediction(document, present, ranking, top_k=top_k, threshold=threshold))
         return answers
 
-    def _score(
+    def _extract(self, read: Sequence[ReadDocument]) -> list[NDArray[np.float32]]:
+        """(P,) what the extractor makes of each document's candidates."""
+        mined = [(one.candidates, one.example) for one in read]
+        return [scores for _, scores in self.extractor.score_mined(mined)]
+
+    def _propose(
+        self, documents: Sequence[Document], read: Sequence[ReadDocument]
+    ) -> tuple[NDArray[np.float32] | None, list[Ranking]]:
+        """As `_vectors` and `_rank`."""
+        vectors = self._vectors(read)
+        return vectors, self._rank(documents, read, vectors)
+
+    def _rescore(
         self,
         documents: Sequence[Document],
         read: Sequence[ReadDocument],
+        scored: list[NDArray[np.float32]],
         vectors: NDArray[np.float32] | None,
     ) -> list[NDArray[np.float32]]:
         """(P,) the raw scores of each document's candidates, by which `_chooser` chooses."""
-        scored = [
-            scores
-            for _, scores in self.extractor.score_mined([(one.candidates, one.example) for one in read])
-        ]
         retriever = self.proposer.retriever
         if self.ranker is None or retriever is None or vectors is None:
             return scored
@@ -364,7 +376,7 @@ class SystemPredictor:
         check_options(top_k, threshold)
         documents = latin_documents([document])
         [read] = ready = list(map(self.reader.read_one, documents))
-        [scores] = self._score(documents, ready, self._vectors(ready))
+        [scores] = self._rescore(documents, ready, self._extract(ready), self._vectors(ready))
         spaces = self._chooser.spaces(
             documents[0], read.candidates, read.example, scores, top_k=top_k, threshold=threshold
         )

@@ -1,6 +1,9 @@
-"""A batch that the device's memory does not hold."""
+"""A batch that the device's memory does not hold, and two parts of the work at once."""
 
 from __future__ import annotations
+
+from contextvars import ContextVar
+from threading import Barrier, get_ident
 
 import pytest
 import torch
@@ -9,7 +12,7 @@ from hypothesis import strategies as st
 
 from kpdemo.errors import KpdemoError
 from kpdemo.simckp import batches
-from kpdemo.simckp.batches import in_halves
+from kpdemo.simckp.batches import compute_both, in_halves
 from kpdemo.simckp.extractor import ContrastiveExtractor
 from kpdemo.types import Document
 from tests.tiny import tiny_extractor
@@ -70,3 +73,48 @@ def test_vectors_come_in_the_order_of_their_rows_though_memory_is_short():
     rows = [[7], [1, 2], [30], [4, 5, 6], [100]]
     vectors = batches.encode_rows(tower, rows, padding=0, device=torch.device("cpu"), size=4)
     assert vectors.flatten().tolist() == [7, 3, 30, 15, 100]
+
+
+@pytest.fixture
+def four_threads():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(4)
+    yield
+    torch.set_num_threads(threads)
+
+
+def test_two_parts_run_at_once_with_half_of_the_threads_each(four_threads):
+    told = ContextVar("told")
+    told.set("heard")
+    meet = Barrier(2, timeout=30)
+
+    def work():
+        meet.wait()  # breaks where one runs after the other
+        return torch.get_num_threads(), told.get(), get_ident()
+
+    first, second = compute_both(work, work)
+    assert first[:2] == second[:2] == (2, "heard")
+    assert first[2] != second[2]
+    assert torch.get_num_threads() == 4
+
+
+@pytest.mark.parametrize("part", [0, 1])
+def test_an_error_of_either_part_is_raised_and_the_threads_are_given_back(four_threads, part):
+    def fail():
+        raise KpdemoError("too large")
+
+    parts = [int, int]
+    parts[part] = fail
+    with pytest.raises(KpdemoError, match="too large"):
+        compute_both(*parts)
+    assert torch.get_num_threads() == 4
+
+
+def test_with_one_thread_one_part_follows_the_other():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        first, second = compute_both(get_ident, get_ident)
+    finally:
+        torch.set_num_threads(threads)
+    assert first == second
