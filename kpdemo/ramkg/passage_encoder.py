@@ -40,6 +40,7 @@ _TEXTS_AT_ONCE = 32
 _TOKENISED_AT_ONCE = 1_024  # an encoding takes much more memory than its ids
 _PHRASES_AT_ONCE = 256
 _MOST_PHRASES = 50_000
+_MOST_DOCUMENTS = 64
 _LEAST_VARIANCE = 1e-3
 """Of a direction relative to the mean of all, before whitening."""
 _CUTS = 12
@@ -102,7 +103,12 @@ class PassageReader:
     projection: Projection
     tokenizer: Tokenizer
     padding: int
-    _phrases: dict[str, NDArray[np.float16]] = field(default_factory=dict, repr=False, compare=False)
+    _phrases: dict[str, NDArray[np.float16]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    _documents: dict[str, tuple[NDArray[np.float32], int]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def device(self) -> torch.device:
@@ -115,12 +121,28 @@ class PassageReader:
 
     def documents(self, documents: Sequence[Document], *, low: bool = False) -> NDArray[np.float32]:
         """(B, D) to be compared with other documents; `low` as of `pool`."""
-        return self.project(self.pool([encoder_text(document) for document in documents], low=low))
+        texts = [encoder_text(document) for document in documents]
+        return self.project(self.pool(texts, low=True) if low else self._without_length(*self._read(texts)))
 
     def beside_phrases(self, documents: Sequence[Document]) -> NDArray[np.float32]:
         """(B, D) to be compared with phrases, from which nothing is taken away either."""
-        texts = [encoder_text(document) for document in documents]
-        return self.project(self._means(texts, self.config.length)[0])
+        means, _ = self._read([encoder_text(document) for document in documents])
+        return self.project(means)
+
+    def _read(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """As `_means`; a few are remembered, for an answer asks for its document three times."""
+        if not 0 < len(texts) <= _MOST_DOCUMENTS:
+            return self._means(texts, self.config.length)
+        known = self._documents.copy()
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        if new:
+            means, counts = self._means(new, self.config.length)
+            known.update(zip(new, zip(means, counts.tolist(), strict=True), strict=True))
+            if len(known) > _MOST_DOCUMENTS:
+                self._documents.clear()
+            self._documents.update((text, known[text]) for text in texts)
+        read, tokens = zip(*(known[text] for text in texts), strict=True)
+        return np.stack(read), np.array(tokens, dtype=np.int64)
 
     def phrases(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(B, D) with what is due to their length; those read before are remembered."""
@@ -139,7 +161,9 @@ class PassageReader:
         Args:
             low: in bf16 where the processor has it: faster, but processors without it give other numbers.
         """
-        means, tokens = self._means(texts, self.config.length, low=low)
+        return self._without_length(*self._means(texts, self.config.length, low=low))
+
+    def _without_length(self, means: NDArray[np.float32], tokens: NDArray[np.int64]) -> NDArray[np.float32]:
         offsets = self.projection.get_buffer("offsets").cpu().numpy()
         without: NDArray[np.float32] = means - offsets[tokens - 1]
         return without

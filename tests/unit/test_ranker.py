@@ -41,6 +41,7 @@ from kpdemo.ramkg.ranker import (
 from kpdemo.ramkg.retriever import PassageEncoder, load_encoder
 from kpdemo.ramkg.rgit import Augmented
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
+from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.extractor import SimckpPredictor
 from kpdemo.training.multilingual.ranker import (
     RankerTraining,
@@ -308,6 +309,22 @@ def test_exactly_as_many_as_asked_for_and_none_below_the_threshold(stored):
     assert (len(answer.present), len(answer.absent)) == (3, 3)
     [answer] = predictor.predict(theses(1), threshold=0.5)
     assert all(one.score >= 0.5 for one in (*answer.present, *answer.absent))
+
+
+def test_a_document_is_encoded_once_for_its_passages_and_both_answers(stored, index):
+    predictor = load_ranking_predictor(stored, index=index, device="cpu")
+    [document] = theses(1)
+    expected = predictor.predict_with_passages([document])
+    assert expected[0].passages
+    predictor = load_ranking_predictor(stored, index=index, device="cpu")
+    reader = predictor.model.knowledge.reader
+    own = len(reader.tokenizer.encode(encoder_text(document)).ids)
+    widths = []
+    reader.lower.register_forward_pre_hook(
+        lambda _, __, given: widths.append(given["input_ids"].shape[1]), with_kwargs=True
+    )
+    assert predictor.predict_with_passages([document]) == expected
+    assert widths.count(min(own, reader.config.length)) == 1
 
 
 def test_of_the_mean_over_tokens_what_is_due_to_their_number_is_taken_away(reader):
