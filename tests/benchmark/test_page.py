@@ -34,6 +34,8 @@ pytestmark = [pytest.mark.benchmark, pytest.mark.browser]
 
 EXAMPLES = Path(kpdemo.__file__).parent / "assets" / "examples.json"
 CLICKS = 20
+PAUSE = 0.5
+"""Seconds between typing and the click, as of a person, and before the same document is read in Python."""
 CALLERS = (1, 8, 32)
 REQUESTS = 64
 """Of all callers together, an abstract each."""
@@ -140,8 +142,10 @@ def test_the_page_answers_soon_after_its_start_and_after_each_click(running_app,
     clicks, calls = [], []
     for document in itertools.islice(abstracts, CLICKS):  # in turn, so that both meet the same other work
         write(page, document)
+        time.sleep(PAUSE)
         clicks.append(page.evaluate(CLICK_TO_RESULT))
         shown = shown_keyphrases(page)
+        time.sleep(PAUSE)
         began = time.perf_counter()
         [prediction] = predictor.predict([document])
         calls.append((time.perf_counter() - began) * 1000)

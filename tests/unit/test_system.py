@@ -147,6 +147,27 @@ def test_documents_together_give_what_they_give_alone(folder):
         assert [k.score for k in one.absent] == pytest.approx([k.score for k in two.absent], abs=1e-4)
 
 
+def test_a_short_text_is_extracted_and_proposed_for_at_once_with_the_same_answer(folder, monkeypatch):
+    threads = torch.get_num_threads()
+    model = load_system(folder, device="cpu")
+    at_once = []
+
+    def compute(first, second):
+        at_once.append(1)
+        return first(), second()
+
+    try:
+        torch.set_num_threads(2)
+        [expected] = model.predict([DOCUMENT])
+        monkeypatch.setattr("kpdemo.simckp.predictor.compute_both", compute)
+        assert model.predict([DOCUMENT]) == [expected]
+        assert at_once == [1]
+        model.predict([Document(" ".join([DOCUMENT.body] * 8))])  # several windows
+        assert at_once == [1]
+    finally:
+        torch.set_num_threads(threads)
+
+
 def test_a_reranker_orders_by_its_own_score_and_has_its_own_minimum(with_reranker):
     system = load_system(with_reranker, device="cpu")
     assert isinstance(system, SystemPredictor)
