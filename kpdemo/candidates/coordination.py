@@ -73,7 +73,7 @@ def _modifiers(tokens: Sequence[Token], tags: Sequence[str], conjunction: int) -
     place = conjunction - 1
     listed = place > 0 and tokens[place].text == ","  # "digital, hybrid, and analog filters"
     places: list[int] = []
-    for word in range(place - listed, -1, -2):
+    for word in range(place - 1 if listed else place, -1, -2):
         if not _is_modifier(tokens, tags, word):
             break
         if places and (_ends_phrase(tags, word) or _is_noun(tags, word) != _is_noun(tags, places[0])):

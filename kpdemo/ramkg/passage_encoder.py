@@ -13,6 +13,7 @@ Letters: B texts, T tokens, H width of the encoder, D width of the vectors, L mo
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
@@ -106,7 +107,7 @@ class PassageReader:
     _phrases: dict[str, NDArray[np.float16]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    _documents: dict[str, tuple[NDArray[np.float32], int]] = field(
+    _documents: dict[bytes, tuple[NDArray[np.float32], int]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -130,18 +131,20 @@ class PassageReader:
         return self.project(means)
 
     def _read(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """As `_means`; a few are remembered, for an answer asks for its document three times."""
+        """As `_means`; a few are remembered, for an answer asks for its document three times. The texts
+        themselves are not."""
         if not 0 < len(texts) <= _MOST_DOCUMENTS:
             return self._means(texts, self.config.length)
         known = self._documents.copy()
-        new = [text for text in dict.fromkeys(texts) if text not in known]
+        keys = [hashlib.sha256(text.encode(errors="surrogatepass")).digest() for text in texts]
+        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if new:
-            means, counts = self._means(new, self.config.length)
-            known.update(zip(new, zip(means, counts.tolist(), strict=True), strict=True))
+            means, counts = self._means(list(new.values()), self.config.length)
+            known.update(zip(new, zip(map(np.copy, means), counts.tolist(), strict=True), strict=True))
             if len(known) > _MOST_DOCUMENTS:
                 self._documents.clear()
-            self._documents.update((text, known[text]) for text in texts)
-        read, tokens = zip(*(known[text] for text in texts), strict=True)
+            self._documents.update((key, known[key]) for key in keys)
+        read, tokens = zip(*(known[key] for key in keys), strict=True)
         return np.stack(read), np.array(tokens, dtype=np.int64)
 
     def phrases(self, texts: Sequence[str]) -> NDArray[np.float32]:

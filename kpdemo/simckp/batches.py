@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
+from threading import current_thread, main_thread
 from typing import Self, TypeVar
 
 import numpy as np
@@ -66,13 +67,19 @@ def compute_both(first: Callable[[], Item], second: Callable[[], Result]) -> tup
 
     For a short text its threads wait for one another after every product; two halves of the work do not.
 
+    Only the main thread does so, such as that of the models' process: PyTorch gives the number of threads to
+    every thread that meets it meanwhile, too, and one that halved it again would leave all with too few.
+
+    Args:
+        first: the only one that may tell how far it is, see `kpdemo.worker.tell`.
+
     Raises:
-        Exception: what either part raises.
+        Exception: what either part raises, the first before the second.
     """
     threads = torch.get_num_threads()
-    if threads == 1:
+    if threads == 1 or current_thread() is not main_thread():
         return first(), second()
-    torch.set_num_threads(threads // 2)  # holds for threads that start, too
+    torch.set_num_threads(threads // 2)
     try:
         with ThreadPoolExecutor(1, thread_name_prefix="second-half") as pool:
             beside = pool.submit(copy_context().run, second)

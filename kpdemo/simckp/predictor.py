@@ -163,6 +163,9 @@ BANK, RERANKER = "bank", "reranker"
 
 PART = 128
 """Documents that go through the networks together."""
+AT_ONCE = 4
+"""Most short documents that are extracted from and proposed for at the same time, see `compute_both`: more
+keep all threads busy, and of a long one the encoder of the bank reads only the beginning."""
 
 
 @dataclass(frozen=True)
@@ -230,9 +233,9 @@ class SystemPredictor:
         threshold: float | None,
     ) -> list[Prediction]:
         extract, propose = partial(self._extract, read), partial(self._propose, documents, read)
-        # A long text keeps all threads busy, and one encoder reads all of it, the other only its beginning.
-        short = self.device == "cpu" and all(len(one.example.windows) == 1 for one in read)
-        scored, (vectors, rankings) = compute_both(extract, propose) if short else (extract(), propose())
+        short = len(read) <= AT_ONCE and all(len(one.example.windows) == 1 for one in read)
+        at_once = short and self.device == "cpu"
+        scored, (vectors, rankings) = compute_both(extract, propose) if at_once else (extract(), propose())
         scored = self._rescore(documents, read, scored, vectors)
         answers = []
         for document, one, scores, ranking in zip(documents, read, scored, rankings, strict=True):
@@ -272,7 +275,7 @@ class SystemPredictor:
 
     @cached_property
     def _chooser(self) -> SimckpPredictor:
-        """The extractor, choosing as suits the scores that `_score` gives."""
+        """The extractor, choosing as suits the scores that `_rescore` gives."""
         return replace(self.extractor, selection=self.ranker.selection) if self.ranker else self.extractor
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from threading import Barrier, get_ident
 
@@ -118,3 +119,11 @@ def test_with_one_thread_one_part_follows_the_other():
     finally:
         torch.set_num_threads(threads)
     assert first == second
+
+
+def test_callers_in_threads_of_their_own_leave_the_number_of_threads_alone(four_threads):
+    with ThreadPoolExecutor(6) as pool:
+        seen = list(pool.map(lambda _: compute_both(torch.get_num_threads, torch.get_num_threads), range(60)))
+        later = pool.submit(torch.get_num_threads).result()
+    assert set(seen) == {(4, 4)}
+    assert later == torch.get_num_threads() == 4
