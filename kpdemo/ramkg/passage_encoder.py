@@ -149,14 +149,18 @@ class PassageReader:
 
     def phrases(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(B, D) with what is due to their length; those read before are remembered."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._phrases]
-        if len(self._phrases) + len(new) > _MOST_PHRASES:
-            self._phrases.clear()
-            new = list(dict.fromkeys(texts))
+        found = ((text, self._phrases.get(text)) for text in dict.fromkeys(texts))
+        known = {text: pooled for text, pooled in found if pooled is not None}
+        new = [text for text in dict.fromkeys(texts) if text not in known]
         read, _ = self._means(new, self.config.length, size=_PHRASES_AT_ONCE)
-        self._phrases.update(zip(new, read.astype(np.float16), strict=True))
-        pooled = [self._phrases[text] for text in texts]
-        return self.project(np.stack(pooled).astype(np.float32) if pooled else read)
+        if not texts:
+            return self.project(read)
+        added = dict(zip(new, read.astype(np.float16), strict=True))
+        if len(self._phrases) + len(added) > _MOST_PHRASES:
+            self._phrases.clear()
+        self._phrases.update(added)
+        known |= added
+        return self.project(np.stack([known[text] for text in texts]).astype(np.float32))
 
     def pool(self, texts: Sequence[str], *, low: bool = False) -> NDArray[np.float32]:
         """(B, H) the mean over the tokens of each text, without what is due to their number.
