@@ -17,9 +17,19 @@ _CONJUNCTIONS = frozenset({"and", "or"})
 _NOUN, _MODIFIERS = "NN", ("JJ", "NN", "VBG", "VBN")
 _PLURALS = ("NNS", "NNPS")
 _PREPOSITIONS = ("IN", "TO")
-_COPULAS = frozenset({"is", "are", "was", "were", "be", "been", "being"})
-_QUANTIFIERS = frozenset({"many", "more", "most", "other", "several", "some", "such", "various"})
-"""Adjectives by their tag, behind which there is a head of its own: "data and other resources"."""
+_COPULAS = frozenset(
+    """
+    is are was were be been being become becomes became remain remains remained seem seems appear appears
+    """.split()  # noqa: SIM905
+)
+_NO_MODIFIERS = frozenset(
+    """
+    above different following former further general last latter many more most new next other own particular
+    previous related same several similar some such various
+    """.split()  # noqa: SIM905
+)
+"""Adjectives by their tag that say nothing of what they stand before: "data and other resources"."""
+_JOINTS = HYPHENS | {"/"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +69,7 @@ def shared_heads(document: Document, tagger: Tagger) -> list[SharedHead]:
             head = tokens[place + 2 : end]
             if not 0 < len(head) <= LONGEST_HEAD:
                 continue
-            if tokens[place + 1].text.lower() in _QUANTIFIERS:
+            if tokens[place + 1].text.lower() in _NO_MODIFIERS or _goes_on(tokens, tags, end):
                 continue
             for modifier in _modifiers(tokens, tags, place):
                 whole = document.text[modifier.start : head[-1].end]
@@ -74,6 +84,8 @@ def _modifiers(tokens: Sequence[Token], tags: Sequence[str], conjunction: int) -
     listed = place > 0 and tokens[place].text == ","  # "digital, hybrid, and analog filters"
     places: list[int] = []
     for word in range(place - 1 if listed else place, -1, -2):
+        if _is_predicate(tokens, tags, word):
+            return []
         if not _is_modifier(tokens, tags, word):
             break
         if places and (_ends_phrase(tags, word) or _is_noun(tags, word) != _is_noun(tags, places[0])):
@@ -85,12 +97,25 @@ def _modifiers(tokens: Sequence[Token], tags: Sequence[str], conjunction: int) -
 
 
 def _is_modifier(tokens: Sequence[Token], tags: Sequence[str], word: int) -> bool:
-    """Whether a word can stand before a head that it does not have: a single one, and no predicate."""
+    """Whether a word can stand before a head that it does not have: a single one, no piece of a compound."""
     if not tags[word].startswith(_MODIFIERS) or tags[word] in _PLURALS:
         return False
-    before = tokens[word - 1].text.lower() if word else ""
-    joined = before in HYPHENS or before == "/"
-    return not (joined or before in _COPULAS or (word and tags[word - 1].startswith(_MODIFIERS)))
+    if tokens[word].text.lower() in _NO_MODIFIERS:
+        return False
+    return not word or not (tokens[word - 1].text in _JOINTS or tags[word - 1].startswith(_MODIFIERS))
+
+
+def _is_predicate(tokens: Sequence[Token], tags: Sequence[str], word: int) -> bool:
+    """Whether a word says how something is: "is very fast", "makes it cheap"."""
+    before = word - 1
+    while before >= 0 and tags[before].startswith("RB"):
+        before -= 1
+    return before >= 0 and (tags[before] == "PRP" or tokens[before].text.lower() in _COPULAS)
+
+
+def _goes_on(tokens: Sequence[Token], tags: Sequence[str], end: int) -> bool:
+    """Whether the last word of a head is only the beginning of a compound or a possessive."""
+    return end < len(tokens) and (tokens[end].text in _JOINTS or tags[end] == "POS")
 
 
 def _is_noun(tags: Sequence[str], word: int) -> bool:
